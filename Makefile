@@ -1,0 +1,37 @@
+# Two commands matter: `make demo` and `make test`. Each makes .venv first, with uv if it is there, else with pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml README.md
+
+.PHONY: demo test lint bench clean
+
+$(BIN)/python:
+	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --seed --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
+
+$(VENV)/.installed: $(SOURCES) | $(BIN)/python
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e .; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e .; fi
+	@touch $@
+
+$(VENV)/.installed-test: $(SOURCES) | $(BIN)/python
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[test]'; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'; fi
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	$(BIN)/flowveil demo -o flowveil-demo --overwrite
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,51 @@
+"""Every error flowveil raises on purpose.
+
+FlowveilError
+├── InputError            bad input or usage (exit code 2)
+│   └── UnknownNameError  a name that does not exist, with those that do
+└── PromiseError          the promise cannot be kept (exit code 1)
+    └── VerificationError a written release does not hold what it promises
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class FlowveilError(Exception):
+    """An error with a message that says what is wrong and a hint that says what to do."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}"
+
+
+class InputError(FlowveilError):
+    """The input or the way flowveil was called cannot be used."""
+
+    exit_code = 2
+
+
+class UnknownNameError(InputError):
+    """A name (column, method, option) that does not exist."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names) or 'none'}"
+        super().__init__(f"there is no {kind} {name!r}", hint)
+
+
+class PromiseError(FlowveilError):
+    """No release can keep the promise that was asked for."""
+
+
+class VerificationError(PromiseError):
+    """A release does not hold what its manifest promises."""

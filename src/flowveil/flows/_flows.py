@@ -1,0 +1,93 @@
+"""Flows between tiles: what every method starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import IntArray
+    from flowveil.places import Hierarchy, Places
+
+WEIGHT_UNIT = 1_000_000  # weights are integers in millionths, so that sums do not depend on the order of rows
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Who travels on which tile pair: distinct persons do not add up, so they are kept one by one."""
+
+    pair: IntArray  # tile pair, ascending
+    person: IntArray  # person, numbered from 0; each (pair, person) occurs once
+    weight: IntArray | None  # by person, in millionths
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """Size of groups of trips: one entry a group."""
+
+    trips: IntArray
+    persons: IntArray | None  # distinct persons; None without a unit
+    weight: IntArray | None  # weights of distinct persons (of trips without a unit), in millionths
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Trips by pair of tiles, with one hierarchy of places for each end.
+
+    Tile pairs are sorted by (origin, destination) and distinct; `origin` and `destination` are leaf nodes.
+    """
+
+    places: Places
+    origins: Hierarchy
+    destinations: Hierarchy
+    origin: IntArray
+    destination: IntArray
+    trips: IntArray
+    weight: IntArray | None = None  # sum over trips, in millionths
+    people: People | None = None
+    unit: str | None = None
+    summary: Summary = field(default_factory=lambda: Summary(0, {}, []))
+
+    def __len__(self) -> int:
+        return len(self.trips)
+
+    @property
+    def total(self) -> int:
+        """All trips."""
+        return int(self.trips.sum())
+
+    def measure(self, group: IntArray, count: int) -> Measures:
+        """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none."""
+        trips = add_by_group(group, self.trips, count)
+        if self.people is None:
+            return Measures(trips, None, None if self.weight is None else add_by_group(group, self.weight, count))
+        group_of_visit = group[self.people.pair]
+        inside = group_of_visit >= 0
+        persons_total = int(self.people.person.max(initial=-1)) + 1
+        key = np.unique(group_of_visit[inside] * persons_total + self.people.person[inside])
+        of_group, person = np.divmod(key, persons_total) if persons_total else (key, key)
+        persons = np.bincount(of_group, minlength=count).astype(np.int64)
+        if self.people.weight is None:
+            return Measures(trips, persons, None)
+        return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of the input rows."""
+
+    rows: int  # rows read, after --where
+    dropped: dict[str, int]  # rows that cannot be used, by reason
+    notes: list[str]  # sentences for the user
+    outside_bbox: int = 0  # rows that --bbox left out, as asked
+    unknown_zones: tuple[str, ...] = ()
+
+
+def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:
+    """Sum integers by group, exactly; entries with group -1 are left out."""
+    inside = group >= 0
+    totals = np.zeros(count, np.int64)
+    np.add.at(totals, group[inside], values[inside])
+    return totals

@@ -1,0 +1,48 @@
+"""Distances and sizes on the WGS 84 ellipsoid."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyproj
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from flowveil._arrays import FloatArray
+
+
+@cache
+def _ellipsoid() -> pyproj.Geod:
+    return pyproj.Geod(ellps="WGS84")
+
+
+def square_kilometers(shapes: npt.NDArray[np.object_]) -> FloatArray:
+    """Return the geodesic size of each shape in degrees, NaN for None."""
+    sizes = [np.nan if shape is None else abs(_ellipsoid().geometry_area_perimeter(shape)[0]) / 1e6 for shape in shapes]
+    return np.array(sizes, np.float64)
+
+
+def meters_between(lon: FloatArray, lat: FloatArray, other_lon: FloatArray, other_lat: FloatArray) -> FloatArray:
+    """Return geodesic distances point by point, NaN where a coordinate is."""
+    distance = np.full(len(lon), np.nan)
+    good = np.isfinite(lon) & np.isfinite(lat) & np.isfinite(other_lon) & np.isfinite(other_lat)
+    _, _, meters = _ellipsoid().inv(lon[good], lat[good], other_lon[good], other_lat[good])
+    distance[good] = meters
+    return distance
+
+
+def utm_zone(lon: float, lat: float) -> str:
+    """Return the EPSG code of the UTM zone (WGS 84) that holds a point."""
+    zone = min(int((lon + 180) // 6) + 1, 60)
+    return f"EPSG:{(32600 if lat >= 0 else 32700) + zone}"
+
+
+def to_meters(lon: FloatArray, lat: FloatArray) -> FloatArray:
+    """Project points to a plane in meters (Lambert azimuthal equal-area around their middle), one row a point."""
+    middle_lon, middle_lat = (float(v.min() + v.max()) / 2 for v in (lon, lat))
+    plane = pyproj.CRS.from_dict({"proj": "laea", "lon_0": middle_lon, "lat_0": middle_lat, "datum": "WGS84"})
+    x, y = pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True).transform(lon, lat)
+    return np.column_stack([x, y])

@@ -1,0 +1,58 @@
+"""What a method solves: flows, the requirement and the budget, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil.flows import Flows, Measures
+    from flowveil.problem._requirement import Requirement
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Flows to be published under a requirement."""
+
+    flows: Flows
+    requirement: Requirement
+    budget: int  # the most trips that may be suppressed
+
+    def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
+        """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""
+        inside = (origin >= 0) & (destination >= 0)
+        key = np.where(inside, origin * len(self.flows.destinations) + destination, -1)
+        distinct, group = np.unique(key, return_inverse=True)
+        if len(distinct) and distinct[0] < 0:
+            distinct, group = distinct[1:], group - 1
+        first, second = np.divmod(distinct, len(self.flows.destinations))
+        measures = self.flows.measure(group, len(distinct))
+        publishable = self.requirement.passes(
+            measures, self.flows.origins.tiles[first], self.flows.destinations.tiles[second]
+        )
+        return NodePairs(first, second, group, measures, publishable)
+
+
+@dataclass(frozen=True, eq=False)
+class NodePairs:
+    """Distinct pairs of nodes that hold trips, sorted by (origin, destination)."""
+
+    origin: IntArray
+    destination: IntArray
+    group: IntArray  # by tile pair: the node pair it belongs to, -1 for none
+    measures: Measures
+    publishable: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a method found: pairs of nodes to publish, and which tile pairs each counts."""
+
+    origin: IntArray  # by flow: node of the origins' tree
+    destination: IntArray
+    group: IntArray  # by tile pair: the flow that counts it, -1 where suppressed
+    exact: bool = True  # every flow counts all trips of its area pair
+    notes: tuple[str, ...] = ()  # choices the method made, for the audit file

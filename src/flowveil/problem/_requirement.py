@@ -1,0 +1,42 @@
+"""When a pair of areas may be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil.flows import WEIGHT_UNIT
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil.flows import Measures
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """The tests a flow must pass, all of them. Each is monotone: what passes still passes in a larger area."""
+
+    k: int = 10  # persons when the flows have a unit, else trips
+    k_weight: float | None = None  # people represented: weights of distinct persons
+    min_tiles: int = 1  # tiles seen on the axis, at both ends
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise InputError(f"k is {self.k!r}", "k is a whole number, 1 or more; 10 is usual")
+        if self.k_weight is not None and not 0 < self.k_weight < float("inf"):
+            raise InputError(f"k_weight is {self.k_weight!r}", "k_weight is a positive number of people")
+        if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:
+            raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a whole number, 1 or more")
+
+    def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
+        """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""
+        crowd = measures.trips if measures.persons is None else measures.persons
+        good: BoolArray = crowd >= self.k
+        if self.k_weight is not None:
+            if measures.weight is None:
+                raise InputError("k_weight needs weights", "name the weight column with weight=")
+            good &= measures.weight >= np.int64(-(-self.k_weight * WEIGHT_UNIT // 1))
+        return good & (origin_tiles >= self.min_tiles) & (destination_tiles >= self.min_tiles)
