@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil.places import Hierarchy, Places
 
-WEIGHT_UNIT = 1_000_000  # weights are integers in millionths, so that sums do not depend on the order of rows
-
 
 @dataclass(frozen=True, eq=False)
 class People:

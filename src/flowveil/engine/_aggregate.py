@@ -1,0 +1,184 @@
+"""From trips to counts by pair of tiles, in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil.engine._duckdb import connection
+from flowveil.engine._rows import BAD_WEIGHT, OUTSIDE, inside_sql, problem_sql, rows_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import duckdb
+    import pyarrow as pa
+
+    from flowveil._arrays import IntArray, KeyArray
+    from flowveil.engine._rows import Request
+
+WEIGHT_UNIT = 1_000_000  # weights are summed as integers in millionths: sums do not depend on the order of rows
+_UNKNOWN = "unknown zone"
+_LARGEST_SUM = 2**62
+_WORLD = (-180.0, -90.0, 180.0, 90.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate:
+    """Trips by pair of tiles (keys), sorted by (origin, destination), and who makes them."""
+
+    origin: KeyArray
+    destination: KeyArray
+    trips: IntArray
+    weight: IntArray | None  # in millionths, summed over trips
+    visit_pair: IntArray | None  # with a unit: distinct (pair, person), sorted
+    visit_person: IntArray | None
+    person_weight: IntArray | None  # in millionths, by person
+    rows: int
+    dropped: dict[str, int]
+    outside_bbox: int
+    unknown_zones: tuple[str, ...]
+    swapped: bool  # exchanging longitude and latitude would make more rows usable
+
+
+def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | None = None) -> Aggregate:
+    """Count trips, persons and weights by pair of tiles.
+
+    `index` maps (lon, lat) or (zone id) to tile keys. It runs inside DuckDB, once for each end of each usable row;
+    rows are grouped first by person and pair, then by pair, so that distinct persons cost no second pass.
+    """
+    with connection(memory) as con:
+        rows = rows_sql(con, request)
+        _register(con, request, index)
+        con.execute(_visits_sql(request, rows))
+        rows_total, dropped, outside = _problems(con)
+        if dropped.pop(BAD_WEIGHT, 0):
+            raise InputError(
+                f"the weight column {request.weight!r} has values that are not numbers of people",
+                "weights are finite, not negative and at most 1e9; drop other rows with --where",
+            )
+        if request.unit and request.weight:
+            _check_one_weight(con, request)
+        return Aggregate(
+            **_pairs(con, request),
+            **_people(con, request),
+            rows=rows_total,
+            dropped=dropped,
+            outside_bbox=outside,
+            unknown_zones=_unknown_zones(con, rows, index) if _UNKNOWN in dropped else (),
+            swapped=not request.by_zone and bool(dropped or outside) and _swapped(con, rows, request),
+        )
+
+
+def _register(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[..., pa.Array]) -> None:
+    """Make `index` the SQL function `tile`; DuckDB wants to see the number of its parameters."""
+    kind = {"type": "arrow", "null_handling": "special"}  # special: the answer may be NULL
+    if request.by_zone:
+        con.create_function("tile", lambda zone: index(zone), ["VARCHAR"], "UBIGINT", **kind)  # noqa: PLW0108
+    else:
+        con.create_function("tile", lambda lon, lat: index(lon, lat), ["DOUBLE"] * 2, "UBIGINT", **kind)
+
+
+def _visits_sql(request: Request, rows: str) -> str:
+    """Group usable rows by pair and person, unusable ones by reason, in one pass."""
+    ends = ("origin", "destination") if request.by_zone else ("start_lon, start_lat", "end_lon, end_lat")
+    person = "CASE WHEN problem IS NULL THEN unit END" if request.unit else "NULL"
+    count = "CASE WHEN problem IS NULL THEN CAST(count AS HUGEINT) END" if request.count else "1"
+    weight = f"CASE WHEN problem IS NULL THEN CAST(round(weight * {WEIGHT_UNIT}) AS HUGEINT) END"
+    return f"""
+        CREATE TEMP TABLE visits AS
+        SELECT problem, origin, destination, person, count(*) AS row_count, sum(count) AS trips,
+               sum(weight * count) AS weight, min(weight) AS least, max(weight) AS most
+        FROM (
+            SELECT problem, {person} AS person, {count} AS count, {weight if request.weight else "NULL"} AS weight,
+                   CASE WHEN problem IS NULL THEN tile({ends[0]}) END AS origin,
+                   CASE WHEN problem IS NULL THEN tile({ends[1]}) END AS destination
+            FROM (SELECT *, {problem_sql(request)} AS problem FROM ({rows}))
+        )
+        GROUP BY problem, origin, destination, person"""
+
+
+_USABLE = "problem IS NULL AND origin IS NOT NULL AND destination IS NOT NULL"
+
+
+def _problems(con: duckdb.DuckDBPyConnection) -> tuple[int, dict[str, int], int]:
+    reason = f"CASE WHEN problem IS NULL AND NOT ({_USABLE}) THEN '{_UNKNOWN}' ELSE problem END"
+    found = con.execute(f"SELECT {reason} AS reason, sum(row_count) FROM visits GROUP BY reason ORDER BY reason")
+    by_reason: dict[str | None, int] = {reason: int(rows) for reason, rows in found.fetchall()}
+    rows_total = sum(by_reason.values())
+    outside = by_reason.pop(OUTSIDE, 0)
+    return rows_total, {reason: rows for reason, rows in by_reason.items() if reason is not None}, outside
+
+
+def _check_one_weight(con: duckdb.DuckDBPyConnection, request: Request) -> None:
+    several = con.execute(
+        f"SELECT count(*) FROM (SELECT person FROM visits WHERE {_USABLE} GROUP BY person"
+        " HAVING min(least) <> max(most))"
+    ).fetchone()
+    if several and several[0]:
+        raise InputError(
+            f"a value of {request.unit!r} has several values of {request.weight!r}",
+            "a person has one weight; average it first, or leave out the unit",
+        )
+
+
+def _pairs(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
+    con.execute(
+        f"CREATE TEMP TABLE pairs AS SELECT origin, destination, sum(trips) AS trips, sum(weight) AS weight"
+        f" FROM visits WHERE {_USABLE} GROUP BY origin, destination"
+    )
+    total = con.execute("SELECT coalesce(sum(trips), 0), coalesce(sum(weight), 0) FROM pairs").fetchone()
+    if total is not None and max(total) > _LARGEST_SUM:
+        raise InputError("the sums of counts or weights pass 64 bits", "use smaller counts or weights")
+    columns = con.execute(
+        "SELECT origin, destination, CAST(trips AS BIGINT) AS trips, CAST(weight AS BIGINT) AS weight"
+        " FROM pairs ORDER BY origin, destination"
+    ).fetchnumpy()
+    return {
+        "origin": np.asarray(columns["origin"], np.uint64),
+        "destination": np.asarray(columns["destination"], np.uint64),
+        "trips": np.asarray(columns["trips"], np.int64),
+        "weight": np.asarray(columns["weight"], np.int64) if request.weight else None,
+    }
+
+
+def _people(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
+    if not request.unit:
+        return {"visit_pair": None, "visit_person": None, "person_weight": None}
+    con.execute(
+        "CREATE TEMP TABLE people AS SELECT person, row_number() OVER (ORDER BY person) - 1 AS number,"
+        f" min(least) AS weight FROM visits WHERE {_USABLE} GROUP BY person"
+    )
+    columns = con.execute(
+        "SELECT pair, number FROM visits JOIN people USING (person)"
+        " JOIN (SELECT origin, destination, row_number() OVER (ORDER BY origin, destination) - 1 AS pair FROM pairs)"
+        f" USING (origin, destination) WHERE {_USABLE} ORDER BY pair, number"
+    ).fetchnumpy()
+    weights = con.execute("SELECT CAST(weight AS BIGINT) AS weight FROM people ORDER BY number").fetchnumpy()
+    return {
+        "visit_pair": np.asarray(columns["pair"], np.int64),
+        "visit_person": np.asarray(columns["number"], np.int64),
+        "person_weight": np.asarray(weights["weight"], np.int64) if request.weight else None,
+    }
+
+
+def _unknown_zones(
+    con: duckdb.DuckDBPyConnection, rows: str, index: Callable[..., pa.Array]
+) -> tuple[str, ...]:
+    """Return the zone ids that are not in the zones' table, sorted."""
+    zones = con.execute(
+        f"SELECT DISTINCT zone FROM (SELECT unnest([origin, destination]) AS zone FROM ({rows})) WHERE zone IS NOT NULL"
+    ).to_arrow_table()["zone"].combine_chunks()
+    return tuple(sorted(zones.filter(index(zones).is_null()).to_pylist()))
+
+
+def _swapped(con: duckdb.DuckDBPyConnection, rows: str, request: Request) -> bool:
+    """Whether more rows would be usable with longitude and latitude exchanged."""
+    box = request.bbox or _WORLD
+    counts = con.execute(
+        f"SELECT count_if({inside_sql(box)}), count_if({inside_sql(box, swapped=True)}) FROM ({rows})"
+    ).fetchone()
+    return counts is not None and counts[1] > counts[0]

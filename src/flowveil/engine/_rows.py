@@ -1,0 +1,108 @@
+"""SQL for the rows of the input under their meanings, with the reason why a row cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flowveil.engine._duckdb import identifier, relation, types
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from flowveil.engine._source import Source
+
+OUTSIDE = "outside the bbox"
+BAD_WEIGHT = "bad weight"
+_LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
+_LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which columns of which source are wanted."""
+
+    source: Source
+    columns: dict[str, str]  # the four coordinates, or origin and destination: meaning -> column
+    where: str | None = None
+    count: str | None = None  # column of a pre-aggregated table
+    unit: str | None = None
+    weight: str | None = None
+    bbox: tuple[float, float, float, float] | None = None
+
+    @property
+    def by_zone(self) -> bool:
+        """Whether trips name zones."""
+        return "origin" in self.columns
+
+
+def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
+    """Return SQL for the rows that `where` keeps.
+
+    Columns: for coordinates raw_NAME (as written) and NAME (double); for zones NAME (text); unit (text); and
+    weight and count (double), each only if it was asked for.
+    """
+    named = [*request.columns.values(), *filter(None, (request.count, request.unit, request.weight))]
+    table = relation(con, request.source, named)
+    kind = types(con, request.source)
+    parts = []
+    for name, column in request.columns.items():
+        if request.by_zone:
+            parts.append(f"nullif(trim(CAST({identifier(column)} AS VARCHAR)), '') AS {name}")
+        else:
+            raw = identifier(column)
+            blank = f"nullif(trim({raw}), '')" if kind[column] == "VARCHAR" or _is_csv(request) else raw
+            parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
+    if request.unit:
+        unit = identifier(request.unit)
+        number = kind[request.unit] in {"DOUBLE", "FLOAT"} and not _is_csv(request)
+        known = f"CASE WHEN NOT isnan({unit}) THEN {unit} END" if number else unit
+        parts.append(f"nullif(trim(CAST({known} AS VARCHAR)), '') AS unit")
+    for name, column in (("weight", request.weight), ("count", request.count)):
+        if column:
+            parts.append(f"TRY_CAST({identifier(column)} AS DOUBLE) AS {name}")
+    condition = f" WHERE (\n{request.where}\n)" if request.where else ""
+    return f"SELECT {', '.join(parts)} FROM {table}{condition}"
+
+
+def problem_sql(request: Request) -> str:
+    """Return a CASE expression over `rows_sql`: why a row cannot be used, NULL if it can."""
+    cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
+    if request.count:
+        cases.append((f"NOT coalesce(count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count), false)", "bad count"))
+    if request.unit:
+        cases.append(("unit IS NULL", "null unit"))
+    if request.bbox:
+        cases.append((f"NOT ({inside_sql(request.bbox)})", OUTSIDE))
+    if request.weight:  # last: only the weights of rows that would be used matter
+        cases.append((f"NOT coalesce(weight BETWEEN 0 AND {_LARGEST_WEIGHT}, false)", BAD_WEIGHT))
+    return "CASE " + " ".join(f"WHEN {test} THEN '{reason}'" for test, reason in cases) + " END"
+
+
+def inside_sql(bbox: tuple[float, float, float, float], *, swapped: bool = False) -> str:
+    """Return a condition: both ends lie in the box, bounds included."""
+    west, south, east, north = (repr(edge) for edge in bbox)
+    lon, lat = ("lat", "lon") if swapped else ("lon", "lat")
+    ends = [
+        f"{end}_{lon} BETWEEN {west} AND {east} AND {end}_{lat} BETWEEN {south} AND {north}" for end in ("start", "end")
+    ]
+    return " AND ".join(ends)
+
+
+def _zone_cases(request: Request) -> list[tuple[str, str]]:
+    return [(f"{name} IS NULL", "null zone") for name in request.columns]
+
+
+def _coordinate_cases(request: Request) -> list[tuple[str, str]]:
+    names = list(request.columns)
+    any_of = " OR ".join
+    return [
+        (any_of(f"null_{name}" for name in names), "null coordinate"),
+        (any_of(f"{name} IS NULL OR isnan({name})" for name in names), "not a number"),
+        (any_of(f"isinf({name})" for name in names), "infinite coordinate"),
+        (any_of(f"abs({name}) > {90 if name.endswith('lat') else 180}" for name in names), "out of range"),
+    ]
+
+
+def _is_csv(request: Request) -> bool:
+    return getattr(request.source, "format", "") == "csv"

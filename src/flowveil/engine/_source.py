@@ -1,0 +1,91 @@
+"""Where trips come from: files or a table, described but not yet read."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+
+from flowveil._errors import InputError
+
+_ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_FORMATS = "trips are CSV, Parquet or Arrow files (.csv, .csv.gz, .parquet, .arrow), a glob of them, or a table"
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Files of one format."""
+
+    paths: tuple[str, ...]
+    format: str  # csv or parquet
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A table in memory."""
+
+    table: pa.Table
+
+
+Source = FileSource | TableSource
+
+
+def open_source(source: Any) -> Source:
+    """Return what `source` (a path, a glob, a list of paths, a table or a frame) stands for."""
+    if isinstance(source, str | Path):
+        return _files([str(source)])
+    if isinstance(source, list | tuple) and source and all(isinstance(item, str | Path) for item in source):
+        return _files([str(item) for item in source])
+    if isinstance(source, pa.Table):
+        return TableSource(source)
+    if isinstance(source, pa.RecordBatch):
+        return TableSource(pa.Table.from_batches([source]))
+    if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
+        return TableSource(pa.table(source))
+    raise InputError(f"trips cannot be read from a {type(source).__name__}", _FORMATS)
+
+
+def _files(patterns: list[str]) -> Source:
+    paths = sorted({path for pattern in patterns for path in _matches(pattern)})
+    formats = {_format(path) for path in paths}
+    if len(formats) > 1:
+        raise InputError(f"the files have different formats: {', '.join(sorted(formats))}", "give files of one format")
+    for path in paths:
+        if Path(path).stat().st_size == 0:
+            raise InputError(f"the file {path!r} is empty", "give a file with a header and at least one trip")
+    kind = formats.pop()
+    if kind == "arrow":
+        try:
+            return TableSource(pa.concat_tables([pyarrow.feather.read_table(path) for path in paths]))
+        except pa.ArrowException as error:
+            raise InputError(f"the Arrow file cannot be read: {error}", _FORMATS) from None
+    return FileSource(tuple(paths), kind)
+
+
+def _matches(pattern: str) -> list[str]:
+    path = Path(pattern)
+    if path.is_dir():
+        found = [str(item) for item in path.rglob("*") if item.is_file() and item.suffix.lower() in _ENDINGS]
+        if not found:
+            raise InputError(f"the folder {pattern!r} holds no trips", _FORMATS)
+        return found
+    if path.is_file():
+        return [pattern]
+    found = [item for item in glob.glob(pattern, recursive=True) if Path(item).is_file()]  # noqa: PTH207
+    if not found:
+        raise InputError(f"there is no file {pattern!r}", "check the path; quote a glob so that the shell leaves it")
+    return found
+
+
+def _format(path: str) -> str:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if endings and endings[-1] in {".gz", ".zst"}:
+        endings.pop()
+    kind = _ENDINGS.get(endings[-1] if endings else "")
+    if kind is None:
+        raise InputError(f"the format of {path!r} is not known", _FORMATS)
+    return kind

@@ -1,0 +1,145 @@
+"""From trips to flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil import engine
+from flowveil._errors import InputError, UnknownNameError
+from flowveil.flows._flows import Flows, People, Summary
+from flowveil.places import Zones, choose_places, parse_bbox
+from flowveil.trips import Trips, needed, read_trips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flowveil._arrays import IntArray, KeyArray
+    from flowveil.places import Places
+
+_SHOWN_ZONES = 10
+
+
+def build_flows(
+    trips: Any,
+    grid: str | None = None,
+    *,
+    zones: Any = None,
+    hierarchy: str | Sequence[str] | None = None,
+    crs: str | None = None,
+    bbox: str | Iterable[float] | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    strict: bool = False,
+    memory: str | None = None,
+) -> Flows:
+    """Count trips, distinct persons and weights between tiles.
+
+    trips: what `read_trips` returns, or anything it takes.
+    grid: "h3:RESOLUTION" (default h3:10) or "quadtree:METERS"; or zones: a table or file of zones.
+    hierarchy: "h3" (default) or "h3-binary"; for zones "ward" (default) or columns from fine to coarse.
+    bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
+    unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
+    strict: raise on rows that cannot be used in place of dropping and counting them.
+    memory: what DuckDB may use before it spills to disk, e.g. "2GB".
+    """
+    table = trips if isinstance(trips, Trips) else read_trips(trips)
+    box = None if bbox is None else parse_bbox(bbox)
+    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
+    counted = engine.aggregate(make_request(table, places, unit, weight, box), places.index, memory)
+    summary = _summary(counted, places)
+    if not len(counted.trips):
+        why = "; ".join(_sentences(counted)) or "the input has no rows"
+        raise InputError(f"no trip can be used: {why}", _hint(counted, places))
+    if strict and counted.dropped:
+        raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places))
+    origins, origin = _axis(places, counted.origin)
+    destinations, destination = _axis(places, counted.destination)
+    order = np.lexsort((destination, origin))
+    return Flows(
+        places=places,
+        origins=origins,
+        destinations=destinations,
+        origin=origin[order],
+        destination=destination[order],
+        trips=counted.trips[order],
+        weight=None if counted.weight is None else counted.weight[order],
+        people=_people(counted, order),
+        unit=unit,
+        summary=summary,
+    )
+
+
+def make_request(
+    trips: Trips, places: Places, unit: str | None, weight: str | None, bbox: tuple[float, float, float, float] | None
+) -> engine.Request:
+    """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
+    names = needed(trips.columns, trips.available, by_zone=places.by_zone)
+    for column in filter(None, (unit, weight)):
+        if column not in trips.available:
+            raise UnknownNameError("column", column, trips.available)
+    count = trips.columns.get("count") if places.by_zone or "count" in trips.mapping else None
+    if count and unit:
+        raise InputError(
+            f"the table is already counted (column {count!r}), so {unit!r} cannot count persons",
+            "distinct persons do not add up: give single trips, or leave out the unit "
+            "(if the column is no count, say so with --columns count=)",
+        )
+    if count and weight:
+        raise InputError("weights do not go with a counted table", "give single trips, or leave out the weight")
+    return engine.Request(
+        source=trips.source,
+        columns={name: trips.columns[name] for name in names},
+        where=trips.where,
+        count=count,
+        unit=unit,
+        weight=weight,
+        bbox=bbox,
+    )
+
+
+def _axis(places: Places, keys: KeyArray) -> tuple[Any, IntArray]:
+    seen, position = np.unique(keys, return_inverse=True)
+    hierarchy, node = places.hierarchy(seen)
+    return hierarchy, node[position]
+
+
+def _people(counted: engine.Aggregate, order: IntArray) -> People | None:
+    if counted.visit_pair is None or counted.visit_person is None:
+        return None
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    pair = position[counted.visit_pair]
+    by_pair = np.argsort(pair, kind="stable")
+    return People(pair[by_pair], counted.visit_person[by_pair], counted.person_weight)
+
+
+def _summary(counted: engine.Aggregate, places: Places) -> Summary:
+    notes = [*places.report(), *_sentences(counted)]
+    if counted.dropped and (hint := _extra_hint(counted, places)):
+        notes.append(hint)
+    return Summary(counted.rows, counted.dropped, notes, counted.outside_bbox, counted.unknown_zones)
+
+
+def _sentences(counted: engine.Aggregate) -> list[str]:
+    found = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
+    if counted.unknown_zones:
+        shown = ", ".join(counted.unknown_zones[:_SHOWN_ZONES])
+        more = len(counted.unknown_zones) - _SHOWN_ZONES
+        found.append(f"unknown zones: {shown}" + (f" and {more:,} more" if more > 0 else ""))
+    if counted.outside_bbox:
+        found.append(f"{counted.outside_bbox:,} of {counted.rows:,} rows left out: an end lies outside the bbox")
+    return found
+
+
+def _extra_hint(counted: engine.Aggregate, places: Places) -> str | None:
+    if counted.swapped:
+        return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
+    if counted.unknown_zones and isinstance(places, Zones):
+        return places.hint_for(counted.unknown_zones)
+    return None
+
+
+def _hint(counted: engine.Aggregate, places: Places) -> str:
+    return _extra_hint(counted, places) or "mend these rows, filter them with --where, or check the columns"

@@ -1,0 +1,236 @@
+"""Compiled loops that build a cube. Imported only when a cube is built: numba is slow to import.
+
+Each is compiled from a plain Python function of the same name with an underscore, which tests run as it stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+
+
+def _child_holding(rank: int, first: int, end: int, low: IntArray) -> int:
+    """Return which of the sibling nodes `first` to `end` - 1 holds the leaf of a rank."""
+    while end - first > 1:
+        middle = (first + end) // 2
+        if low[middle] <= rank:
+            first = middle
+        else:
+            end = middle
+    return first
+
+
+child_holding = njit(cache=True)(_child_holding)
+
+
+def _end_of_run(rank: IntArray, start: int, stop: int, bound: int) -> int:
+    """Return the first position after `start` whose rank reaches `bound`; steps double, as most runs are short."""
+    step = 1
+    while start + step < stop and rank[start + step] < bound:
+        start += step
+        step *= 2
+    stop = min(stop, start + step)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if rank[middle] < bound:
+            start = middle
+        else:
+            stop = middle
+    return stop
+
+
+end_of_run = njit(cache=True)(_end_of_run)
+
+
+def _split_groups(
+    order: IntArray,
+    start: IntArray,
+    node: IntArray,
+    alive: BoolArray,
+    rank: IntArray,
+    low: IntArray,
+    first_child: IntArray,
+    end_child: IntArray,
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Part each living group of records by the child of its node; the order inside stays.
+
+    Returns the new order, starts, and for each new group its node and the group it came from.
+    """
+    fan_out = 1
+    for group in range(len(node)):
+        fan_out = max(fan_out, end_child[node[group]] - first_child[node[group]])
+    place = np.zeros(fan_out + 1, np.int64)
+    new_order = np.empty(len(order), np.int64)
+    new_start = np.empty(len(order) + 1, np.int64)
+    new_node = np.empty(len(order), np.int64)
+    source = np.empty(len(order), np.int64)
+    child_of = np.empty(len(order), np.int64)
+    count = 0
+    filled = 0
+    for group in range(len(node)):
+        first, end = first_child[node[group]], end_child[node[group]]
+        if not alive[group] or first == end:
+            continue
+        place[: end - first] = 0
+        for position in range(start[group], start[group + 1]):
+            child = child_holding(rank[order[position]], first, end, low) - first
+            child_of[position] = child
+            place[child] += 1
+        for child in range(end - first):
+            size = place[child]
+            place[child] = filled
+            if size:
+                new_start[count] = filled
+                new_node[count] = first + child
+                source[count] = group
+                count += 1
+                filled += size
+        for position in range(start[group], start[group + 1]):
+            child = child_of[position]
+            new_order[place[child]] = order[position]
+            place[child] += 1
+    new_start[count] = filled
+    return new_order[:filled].copy(), new_start[: count + 1].copy(), new_node[:count].copy(), source[:count].copy()
+
+
+split_groups = njit(cache=True)(_split_groups)
+
+
+def _crowd_passes(
+    order: IntArray,
+    begin: int,
+    end: int,
+    visit_start: IntArray,
+    person: IntArray,
+    person_weight: IntArray,
+    least_persons: int,
+    least_weight: int,
+    seen: IntArray,
+    tick: int,
+) -> bool:
+    """Return whether the records hold enough distinct persons, and these enough weight; stop counting once they do."""
+    persons = 0
+    weight = 0
+    for position in range(begin, end):
+        record = order[position]
+        for visit in range(visit_start[record], visit_start[record + 1]):
+            who = person[visit]
+            if seen[who] != tick:
+                seen[who] = tick
+                persons += 1
+                if least_weight > 0:
+                    weight += person_weight[who]
+        if persons >= least_persons and weight >= least_weight:
+            return True
+    return False
+
+
+crowd_passes = njit(cache=True)(_crowd_passes)
+
+
+def _grown(values: IntArray) -> IntArray:
+    longer = np.empty(2 * len(values), np.int64)
+    longer[: len(values)] = values
+    return longer
+
+
+grown = njit(cache=True)(_grown)
+
+
+def _descend(
+    order: IntArray,
+    start: IntArray,
+    fine: BoolArray,
+    rank: IntArray,
+    trips: IntArray,
+    weight: IntArray,
+    least_trips: int,
+    least_weight: int,
+    visit_start: IntArray,
+    person: IntArray,
+    person_weight: IntArray,
+    persons: int,
+    least_tiles: int,
+    tiles: IntArray,
+    low: IntArray,
+    first_child: IntArray,
+    end_child: IntArray,
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Find the publishable nodes of the last axis for each group of records that is `fine` on the other axes.
+
+    `rank` is by position and ascends inside a group; `trips` and `weight` are running totals by position. `persons` is
+    0 without a unit. Returns group, node, begin and end (positions) of each, sorted by group and node.
+    """
+    group = np.empty(1024, np.int64)
+    node = np.empty(1024, np.int64)
+    begin = np.empty(1024, np.int64)
+    end = np.empty(1024, np.int64)
+    seen = np.zeros(max(persons, 1), np.int64)
+    tick = 0
+    count = 0
+    for which in range(len(start) - 1):
+        if not fine[which]:
+            continue
+        head = count - 1  # the cells found are the queue of those to expand; before the first, the group as a whole
+        while head < count:
+            if head < 0 or group[head] != which:
+                first, last, position, stop = 0, 1, start[which], start[which + 1]
+            else:
+                first, last, position, stop = first_child[node[head]], end_child[node[head]], begin[head], end[head]
+            head += 1
+            while position < stop and first < last:
+                child = child_holding(rank[position], first, last, low)
+                run = end_of_run(rank, position, stop, low[child] + tiles[child])
+                good = tiles[child] >= least_tiles and trips[run] - trips[position] >= least_trips
+                if good and persons > 0:
+                    tick += 1
+                    good = crowd_passes(
+                        order, position, run, visit_start, person, person_weight, least_trips, least_weight, seen, tick
+                    )
+                elif good:
+                    good = weight[run] - weight[position] >= least_weight
+                if good:
+                    if count == len(node):
+                        group, node, begin, end = grown(group), grown(node), grown(begin), grown(end)
+                    group[count], node[count], begin[count], end[count] = which, child, position, run
+                    count += 1
+                position = run
+    return group[:count].copy(), node[:count].copy(), begin[:count].copy(), end[:count].copy()
+
+
+descend = njit(cache=True)(_descend)
+
+
+def _sum_of_meters(
+    begin: IntArray, end: IntArray, depth: IntArray, order: IntArray, trips: IntArray, rank: IntArray, meters: FloatArray
+) -> FloatArray:
+    """Return for each cell the trips' distances from their leaf to its ancestor at a depth, added up."""
+    total = np.zeros(len(begin))
+    for cell in range(len(begin)):
+        at = depth[cell]
+        for position in range(begin[cell], end[cell]):
+            record = order[position]
+            total[cell] += trips[record] * meters[at, rank[record]]
+    return total
+
+
+sum_of_meters = njit(cache=True)(_sum_of_meters)
+
+
+def _spread_error(
+    begin: IntArray, end: IntArray, mean: FloatArray, order: IntArray, trips: IntArray
+) -> FloatArray:
+    """Return for each cell the sum over its records of the distance of trips from the cell's mean."""
+    total = np.zeros(len(begin))
+    for cell in range(len(begin)):
+        for position in range(begin[cell], end[cell]):
+            total[cell] += abs(mean[cell] - trips[order[position]])
+    return total
+
+
+spread_error = njit(cache=True)(_spread_error)

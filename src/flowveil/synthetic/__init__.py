@@ -1,0 +1,12 @@
+"""A synthetic city: as many seeded trips as wanted, and zones to count them in, for tests, demos and benchmarks.
+
+>>> from flowveil.synthetic import City
+>>> City(seed=7).trips(1_000).num_rows
+1000
+"""
+
+from flowveil.synthetic._city import CITY_PERIOD, City
+from flowveil.synthetic._plane import CITY_BBOX
+from flowveil.synthetic._write import write_city
+
+__all__ = ["CITY_BBOX", "CITY_PERIOD", "City", "write_city"]

@@ -1,0 +1,30 @@
+"""The city as a Parquet file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from flowveil.synthetic._city import City, Ends
+
+# Trips of a person in 14 days if not told otherwise; the limit keeps the persons of 100 million trips below 150 MB.
+_TRIPS_A_PERSON = 20
+_PERSONS_LIMIT = 2_000_000
+
+
+def write_city(
+    path: str | Path, *, trips: int, seed: int = 0, persons: int | None = None, ends: Ends = "points"
+) -> City:
+    """Write the first trips of a city to a Parquet file, batch by batch, and return the city.
+
+    Without `persons`, there is one for every 20 trips, up to 2 million.
+    """
+    if persons is None:
+        persons = min(max(trips // _TRIPS_A_PERSON, 1), _PERSONS_LIMIT)
+    city = City(seed=seed, persons=persons)
+    batches = city.batches(trips, ends=ends)
+    with pq.ParquetWriter(path, city.trips(0, ends=ends).schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return city

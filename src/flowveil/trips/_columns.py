@@ -1,0 +1,57 @@
+"""Which column of the input is what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowveil._errors import InputError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+COORDINATES = ("start_lon", "start_lat", "end_lon", "end_lat")
+ZONES = ("origin", "destination")
+
+# Names under which others keep the same thing: flowmap.blue (dest), scikit-mobility (flow, lng), taxi commissions.
+_KNOWN: dict[str, tuple[str, ...]] = {
+    "start_lon": ("start_lng", "start_longitude", "origin_lon", "origin_lng", "pickup_longitude", "lng_o"),
+    "start_lat": ("start_latitude", "origin_lat", "pickup_latitude", "lat_o"),
+    "end_lon": ("end_lng", "end_longitude", "destination_lon", "dest_lon", "destination_lng", "dropoff_longitude", "lng_d"),
+    "end_lat": ("end_latitude", "destination_lat", "dest_lat", "dropoff_latitude", "lat_d"),
+    "origin": ("origin_zone", "origin_id", "start_zone", "PULocationID"),
+    "destination": ("dest", "destination_zone", "destination_id", "dest_id", "end_zone", "DOLocationID"),
+    "count": ("flow",),
+}
+_FOR_ZONE_TABLES = {"zone_id", "lon", "lat"}  # mapped by the same option, used when the zones are read
+
+
+def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the input's column for every known meaning that it has; `mapping` goes first, '' means none."""
+    found: dict[str, str] = {}
+    for name, column in (mapping or {}).items():
+        if name not in _KNOWN and name not in _FOR_ZONE_TABLES:
+            raise UnknownNameError("column meaning", name, [*_KNOWN, *_FOR_ZONE_TABLES])
+        if name in _KNOWN and column:
+            if column not in available:
+                raise UnknownNameError("column", column, available)
+            found[name] = column
+    for name, others in _KNOWN.items():
+        if name not in (mapping or {}):
+            match = next((column for column in (name, *others) if column in available), None)
+            if match is not None:
+                found[name] = match
+    return found
+
+
+def needed(found: Mapping[str, str], available: Sequence[str], *, by_zone: bool) -> tuple[str, ...]:
+    """Return the meanings that places need, or raise with what is missing."""
+    names = ZONES if by_zone else COORDINATES
+    missing = [name for name in names if name not in found]
+    if not missing:
+        return names
+    what = f"the trips have no column for {', '.join(missing)}; they have {', '.join(available)}"
+    if by_zone and all(name in found for name in COORDINATES):
+        raise InputError(what, "these trips have coordinates: use --grid in place of --zones")
+    if not by_zone and all(name in found for name in ZONES):
+        raise InputError(what, "these trips name zones: describe them with --zones FILE")
+    raise InputError(what, f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN")
