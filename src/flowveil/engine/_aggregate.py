@@ -169,7 +169,7 @@ def _unknown_zones(
     con: duckdb.DuckDBPyConnection, rows: str, index: Callable[..., pa.Array]
 ) -> tuple[str, ...]:
     """Return the zone ids that are not in the zones' table, sorted."""
-    zones = con.execute(
+    zones = con.sql(
         f"SELECT DISTINCT zone FROM (SELECT unnest([origin, destination]) AS zone FROM ({rows})) WHERE zone IS NOT NULL"
     ).to_arrow_table()["zone"].combine_chunks()
     return tuple(sorted(zones.filter(index(zones).is_null()).to_pylist()))

@@ -23,4 +23,4 @@ def scan(request: Request) -> Iterator[pa.RecordBatch]:
     Columns as in `rows_sql`: coordinates as doubles (null where unreadable), zone ids and unit as text.
     """
     with connection() as con:
-        yield from con.execute(rows_sql(con, request)).fetch_record_batch(_BATCH_ROWS)
+        yield from con.sql(rows_sql(con, request)).to_arrow_reader(_BATCH_ROWS)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowveil import engine
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.flows._flows import Flows, People, Summary
+from flowveil.flows._flows import Flows, People, Provenance
 from flowveil.places import Zones, choose_places, parse_bbox
 from flowveil.trips import Trips, needed, read_trips
 
@@ -48,7 +49,6 @@ def build_flows(
     box = None if bbox is None else parse_bbox(bbox)
     places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
     counted = engine.aggregate(make_request(table, places, unit, weight, box), places.index, memory)
-    summary = _summary(counted, places)
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places))
@@ -66,8 +66,20 @@ def build_flows(
         trips=counted.trips[order],
         weight=None if counted.weight is None else counted.weight[order],
         people=_people(counted, order),
-        unit=unit,
-        summary=summary,
+        provenance=Provenance(
+            source=table.source,
+            columns=table.mapping,
+            where=table.where,
+            zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
+            unit=unit,
+            weight=weight,
+            bbox=box,
+            rows=counted.rows,
+            dropped=counted.dropped,
+            outside_bbox=counted.outside_bbox,
+            unknown_zones=counted.unknown_zones,
+            notes=_notes(counted, places),
+        ),
     )
 
 
@@ -115,11 +127,9 @@ def _people(counted: engine.Aggregate, order: IntArray) -> People | None:
     return People(pair[by_pair], counted.visit_person[by_pair], counted.person_weight)
 
 
-def _summary(counted: engine.Aggregate, places: Places) -> Summary:
-    notes = [*places.report(), *_sentences(counted)]
-    if counted.dropped and (hint := _extra_hint(counted, places)):
-        notes.append(hint)
-    return Summary(counted.rows, counted.dropped, notes, counted.outside_bbox, counted.unknown_zones)
+def _notes(counted: engine.Aggregate, places: Places) -> tuple[str, ...]:
+    hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
+    return (*places.report(), *_sentences(counted), *([hint] if hint else []))
 
 
 def _sentences(counted: engine.Aggregate) -> list[str]:

@@ -9,7 +9,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
-    from flowveil.places import Hierarchy, Places
+    from flowveil.engine import Source
+    from flowveil.places import BoundingBox, Hierarchy, Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,24 @@ class Measures:
 
 
 @dataclass(frozen=True, eq=False)
+class Provenance:
+    """What the flows were made from. Private, but for unit, weight and bbox, which the user typed."""
+
+    source: Source | None = None
+    columns: dict[str, str] = field(default_factory=dict)  # as the user mapped them
+    where: str | None = None
+    zones: str | None = None  # path of the zones file
+    unit: str | None = None
+    weight: str | None = None
+    bbox: BoundingBox | None = None
+    rows: int = 0  # rows read, after where
+    dropped: dict[str, int] = field(default_factory=dict)  # rows that cannot be used, by reason
+    outside_bbox: int = 0  # rows that the bbox left out, as asked
+    unknown_zones: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences for the user
+
+
+@dataclass(frozen=True, eq=False)
 class Flows:
     """Trips by pair of tiles, with one hierarchy of places for each end.
 
@@ -45,8 +64,7 @@ class Flows:
     trips: IntArray
     weight: IntArray | None = None  # sum over trips, in millionths
     people: People | None = None
-    unit: str | None = None
-    summary: Summary = field(default_factory=lambda: Summary(0, {}, []))
+    provenance: Provenance = field(default_factory=lambda: Provenance())
 
     def __len__(self) -> int:
         return len(self.trips)
@@ -70,17 +88,6 @@ class Flows:
         if self.people.weight is None:
             return Measures(trips, persons, None)
         return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What became of the input rows."""
-
-    rows: int  # rows read, after --where
-    dropped: dict[str, int]  # rows that cannot be used, by reason
-    notes: list[str]  # sentences for the user
-    outside_bbox: int = 0  # rows that --bbox left out, as asked
-    unknown_zones: tuple[str, ...] = ()
 
 
 def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil.problem._axis import Axis
+from flowveil.problem._cube import build_cube
+
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows, Measures
+    from flowveil.problem._cube import Cube
     from flowveil.problem._requirement import Requirement
 
 
@@ -20,6 +25,19 @@ class Problem:
     flows: Flows
     requirement: Requirement
     budget: int  # the most trips that may be suppressed
+    loss: str = "tiles"  # what a method minimizes: tiles, metres or reconstruction
+    max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The dimensions of the tile pairs."""
+        flows = self.flows
+        return Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)
+
+    @cached_property
+    def cube(self) -> Cube:
+        """All pairs of nodes that may be published."""
+        return build_cube(self)
 
     def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
         """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from flowveil._errors import InputError
 from flowveil.flows import WEIGHT_UNIT
 
@@ -31,6 +29,11 @@ class Requirement:
         if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:
             raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a whole number, 1 or more")
 
+    @property
+    def least_weight(self) -> int:
+        """The weight that is enough, in millionths; 0 without a test of weight."""
+        return 0 if self.k_weight is None else int(-(-self.k_weight * WEIGHT_UNIT // 1))
+
     def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
         """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""
         crowd = measures.trips if measures.persons is None else measures.persons
@@ -38,5 +41,5 @@ class Requirement:
         if self.k_weight is not None:
             if measures.weight is None:
                 raise InputError("k_weight needs weights", "name the weight column with weight=")
-            good &= measures.weight >= np.int64(-(-self.k_weight * WEIGHT_UNIT // 1))
+            good &= measures.weight >= self.least_weight
         return good & (origin_tiles >= self.min_tiles) & (destination_tiles >= self.min_tiles)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flowveil._arrays import FloatArray, IntArray
 from flowveil._errors import InputError
 from flowveil.synthetic._journeys import BLOCK, DAYS, draw_journeys
 from flowveil.synthetic._landscape import draw_landscape
 from flowveil.synthetic._persons import AGE_GROUPS, SEXES, draw_persons
 from flowveil.synthetic._plane import CITY_BBOX, to_degrees
 from flowveil.synthetic._zones import Zones, draw_zones
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from flowveil._arrays import FloatArray, IntArray
 
 _FIRST_DAY = datetime(2024, 3, 4, tzinfo=UTC)
 # Every trip starts at or after the first moment and before the second: 14 days from a Monday, without a clock change.

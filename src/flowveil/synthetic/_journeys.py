@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._arrays import IntArray
 from flowveil.synthetic._persons import FAVORITES, HOME, WORK, Persons
 from flowveil.synthetic._plane import Positions, keep_inside, scatter, scatter_radially
 from flowveil.synthetic._streams import Stream, open_stream
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
 
 # Trips drawn at a time: arrays of this length stay in the processor's cache, and a small city costs milliseconds.
 BLOCK = 1 << 14
@@ -108,8 +111,11 @@ def draw_journeys(seed: int, persons: Persons, block: int) -> Journeys:
     kind = _KIND_LOOKUP[persons.works[person].astype(np.int64), kind_byte]
     favorite = _FAVORITE_LOOKUP[favorite_byte]
 
-    start = _locate(random, persons, person, _STARTS[kind], favorite, kind == _VISIT_BACK)
-    end = _locate(random, persons, person, _ENDS[kind], favorite, kind == _VISIT_OUT)
+    start_anchor, end_anchor = (
+        np.where(anchor == _FAVORITE, favorite, anchor) for anchor in (_STARTS[kind], _ENDS[kind])
+    )
+    start = _locate(random, persons.anchors[person, start_anchor], visit=kind == _VISIT_BACK)
+    end = _locate(random, persons.anchors[person, end_anchor], visit=kind == _VISIT_OUT)
 
     hour = (_HOURS[kind] + _HOUR_SPREADS[kind] * random.standard_normal(BLOCK)) % 24
     second = np.minimum((hour * _SECONDS_AN_HOUR).astype(np.int64), _SECONDS_A_DAY - 1)
@@ -119,16 +125,8 @@ def draw_journeys(seed: int, persons: Persons, block: int) -> Journeys:
     return Journeys(person, start, end, start_second, start_second + duration)
 
 
-def _locate(
-    random: np.random.Generator,
-    persons: Persons,
-    person: IntArray,
-    anchor: IntArray,
-    favorite: IntArray,
-    visit: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> Positions:
+def _locate(random: np.random.Generator, anchors: Positions, *, visit: BoolArray) -> Positions:
     """Return the positions of one end of trips: anchors with noise, visits somewhere around the anchor."""
-    column = np.where(anchor == _FAVORITE, favorite, anchor)
-    positions = persons.anchors[person, column] + scatter(random, len(person), _POINT_NOISE)
+    positions = anchors + scatter(random, len(anchors), _POINT_NOISE)
     positions[visit] += scatter_radially(random, int(visit.sum()), _VISIT_REACH)
     return keep_inside(positions)

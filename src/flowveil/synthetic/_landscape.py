@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._arrays import FloatArray, IntArray
 from flowveil.synthetic._plane import HEIGHT, WIDTH, Positions, keep_inside, scatter
 from flowveil.synthetic._streams import Stream, open_stream
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
 
 _CENTER = complex(WIDTH, HEIGHT) / 2
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from flowveil._arrays import BoolArray, FloatArray
-from flowveil.synthetic._landscape import Landscape
 from flowveil.synthetic._plane import Positions, keep_inside, scatter
 from flowveil.synthetic._streams import Stream, open_stream
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, FloatArray
+    from flowveil.synthetic._landscape import Landscape
 
 SEXES = ("female", "male")
 AGE_GROUPS = ("0-14", "15-24", "25-44", "45-64", "65+")

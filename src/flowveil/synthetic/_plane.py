@@ -1,15 +1,17 @@
-"""The plane the city lies in: a position is a complex number, meters east + 1j * meters north of the southwest corner."""
+"""The plane the city lies in: a position is the complex number `east + 1j * north`, in meters from its southwest."""
 
 from __future__ import annotations
 
 from math import cos, pi, radians
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from flowveil._arrays import FloatArray
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray
 
-# West, south, east, north in degrees: 30 km by 30 km, away from the borders of UTM zones and of the largest H3 cells' pentagons.
+# West, south, east, north in degrees: 30 km by 30 km, well within one UTM zone (31 north) and far from H3's pentagons.
 CITY_BBOX = (4.40, 50.26, 4.82, 50.53)
 
 # Six decimals are 0.1 m, finer than any receiver, and what most trip files have.
@@ -60,4 +62,5 @@ def to_degrees(positions: Positions) -> tuple[FloatArray, FloatArray]:
 def _mirror(values: npt.NDArray[np.float32], length: float) -> npt.NDArray[np.float32]:
     # Clipping after one reflection: a displacement longer than the whole city is possible but not worth a loop.
     reflected = np.float32(length) - np.abs(np.float32(length) - np.abs(values))
-    return np.clip(reflected, np.float32(0), np.float32(length))
+    inside: npt.NDArray[np.float32] = np.clip(reflected, np.float32(0), np.float32(length))
+    return inside

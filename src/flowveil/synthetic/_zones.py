@@ -1,19 +1,22 @@
-"""Zones that tile the city, small where many people live: a tree of cuts, with districts and regions above them."""
+"""Zones that tile the city, small where many people live, with districts and regions above them."""
 
 from __future__ import annotations
 
 import heapq
 import json
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from flowveil._arrays import FloatArray, IntArray
-from flowveil.synthetic._landscape import Landscape
 from flowveil.synthetic._plane import CITY_BBOX, DECIMALS, HEIGHT, METERS_PER_DEGREE, WIDTH, to_degrees
 from flowveil.synthetic._streams import Stream, open_stream
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil.synthetic._landscape import Landscape
 
 ZONES = 300
 DISTRICTS = 30
@@ -37,42 +40,29 @@ _CUT_SHARES = (0.35, 0.65)
 _BORDER_DECIMALS = 4
 _BORDER_OFFSET = 0.5 * 10**-DECIMALS
 
-_LEAF = -1
 
-
-@dataclass(slots=True)
-class _Node:
-    """A rectangle in degrees, the sample points in it, and where it is cut (axis 0 is lon, 1 is lat)."""
+@dataclass(frozen=True, slots=True)
+class _Rectangle:
+    """A rectangle in degrees (west, south, east, north), the sample points in it, and what it belongs to."""
 
     box: tuple[float, float, float, float]
     points: FloatArray
-    axis: int = 0
-    cut: float = 0.0
-    children: tuple[int, int] = (_LEAF, _LEAF)
     district: int = 0
     region: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """A binary tree of cuts whose leaves are the zones, and the table of the zones."""
+    """The table of the zones, and the grid of all their borders, which knows the zone of each of its cells."""
 
-    axis: IntArray
-    cut: FloatArray
-    children: IntArray  # a leaf is its own child, so that all points can descend equally far
-    depth: int
-    zone: IntArray  # row in the table of each leaf
     table: pa.Table = field(repr=False)
+    lon_borders: FloatArray
+    lat_borders: FloatArray
+    cells: IntArray
 
     def find(self, lon: FloatArray, lat: FloatArray) -> IntArray:
         """Return for points in the city the row of their zone in the table."""
-        coordinates = np.stack([lon, lat], axis=1)
-        points = np.arange(len(lon))
-        node = np.zeros(len(lon), dtype=np.int64)
-        for _ in range(self.depth):
-            beyond = coordinates[points, self.axis[node]] > self.cut[node]
-            node = self.children[node, beyond.astype(np.int64)]
-        return self.zone[node]
+        return self.cells[np.searchsorted(self.lon_borders, lon), np.searchsorted(self.lat_borders, lat)]
 
 
 def draw_zones(seed: int, landscape: Landscape) -> Zones:
@@ -81,75 +71,57 @@ def draw_zones(seed: int, landscape: Landscape) -> Zones:
     _, homes = landscape.settle(random, _SAMPLE_HOMES)
     anywhere = random.random(_SAMPLE_ANYWHERE) * WIDTH + 1j * random.random(_SAMPLE_ANYWHERE) * HEIGHT
     points = np.stack(to_degrees(np.concatenate([homes, anywhere.astype(np.complex64)])), axis=1)
-    nodes = _cut_city(random, points)
+    zones = _cut_city(random, points)
 
-    leaves, depth = _list_leaves(nodes)
-    zone = np.full(len(nodes), _LEAF, dtype=np.int64)
-    zone[leaves] = np.arange(len(leaves))
-    own = [node.children if node.children[0] != _LEAF else (number, number) for number, node in enumerate(nodes)]
-    return Zones(
-        axis=np.array([node.axis for node in nodes]),
-        cut=np.array([node.cut for node in nodes]),
-        children=np.array(own),
-        depth=depth,
-        zone=zone,
-        table=_tabulate([nodes[leaf] for leaf in leaves]),
+    boxes = np.array([zone.box for zone in zones])
+    lon_borders, lat_borders = np.unique(boxes[:, [0, 2]]), np.unique(boxes[:, [1, 3]])
+    cells = np.empty((len(lon_borders) - 1, len(lat_borders) - 1), dtype=np.int64)
+    columns, rows = np.searchsorted(lon_borders, boxes[:, [0, 2]]), np.searchsorted(lat_borders, boxes[:, [1, 3]])
+    for zone, ((west, east), (south, north)) in enumerate(zip(columns, rows, strict=True)):
+        cells[west:east, south:north] = zone
+    return Zones(_tabulate(zones), lon_borders[1:-1], lat_borders[1:-1], cells)
+
+
+def _cut_city(random: np.random.Generator, points: FloatArray) -> list[_Rectangle]:
+    """Cut the fullest rectangle in two until there are enough; those on the way are the regions and districts."""
+    # Ordered by number of points; the serial number settles ties.
+    fullest = [(-len(points), 0, _Rectangle(CITY_BBOX, points))]
+    serial = 0
+    while len(fullest) < ZONES:
+        _, _, rectangle = heapq.heappop(fullest)
+        for part in _cut(random, rectangle):
+            serial += 1
+            heapq.heappush(fullest, (-len(part.points), serial, part))
+        if len(fullest) == REGIONS:
+            fullest = [(size, number, replace(part, region=rank)) for rank, (size, number, part) in enumerate(fullest)]
+        if len(fullest) == DISTRICTS:
+            fullest = [
+                (size, number, replace(part, district=rank)) for rank, (size, number, part) in enumerate(fullest)
+            ]
+    zones = [part for _, _, part in fullest]
+    return sorted(zones, key=lambda zone: (zone.region, zone.district, zone.box))
+
+
+def _cut(random: np.random.Generator, rectangle: _Rectangle) -> tuple[_Rectangle, _Rectangle]:
+    """Cut a rectangle across its longer side."""
+    west, south, east, north = rectangle.box
+    axis = int((north - south) * METERS_PER_DEGREE[1] > (east - west) * METERS_PER_DEGREE[0])
+    low, high = rectangle.box[axis], rectangle.box[axis + 2]
+    margin = _SMALLEST_PART * (high - low)
+    place = np.quantile(rectangle.points[:, axis], random.uniform(*_CUT_SHARES))
+    place = np.clip(place, low + margin, high - margin)
+    border = float(np.round(place, _BORDER_DECIMALS)) + _BORDER_OFFSET
+
+    beyond = rectangle.points[:, axis] > border
+    first = (west, south, border, north) if axis == 0 else (west, south, east, border)
+    second = (border, south, east, north) if axis == 0 else (west, border, east, north)
+    return (
+        replace(rectangle, box=first, points=rectangle.points[~beyond]),
+        replace(rectangle, box=second, points=rectangle.points[beyond]),
     )
 
 
-def _cut_city(random: np.random.Generator, points: FloatArray) -> list[_Node]:
-    """Cut the fullest rectangle in two until there are enough; those on the way are the regions and districts."""
-    nodes = [_Node(CITY_BBOX, points)]
-    fullest = [(-len(points), 0)]
-    while len(fullest) < ZONES:
-        _, number = heapq.heappop(fullest)
-        for child in _cut(random, nodes[number]):
-            heapq.heappush(fullest, (-len(child.points), len(nodes)))
-            nodes.append(child)
-        nodes[number].children = (len(nodes) - 2, len(nodes) - 1)
-        for rank, leaf in enumerate(sorted(leaf for _, leaf in fullest)):
-            if len(fullest) == REGIONS:
-                nodes[leaf].region = rank
-            if len(fullest) == DISTRICTS:
-                nodes[leaf].district = rank
-    return nodes
-
-
-def _cut(random: np.random.Generator, node: _Node) -> tuple[_Node, _Node]:
-    west, south, east, north = node.box
-    sides = (east - west) * METERS_PER_DEGREE[0], (north - south) * METERS_PER_DEGREE[1]
-    node.axis = int(sides[1] > sides[0])
-    low, high = node.box[node.axis], node.box[node.axis + 2]
-    margin = _SMALLEST_PART * (high - low)
-    place = np.quantile(node.points[:, node.axis], random.uniform(*_CUT_SHARES))
-    place = np.clip(place, low + margin, high - margin)
-    node.cut = float(np.round(place, _BORDER_DECIMALS)) + _BORDER_OFFSET
-
-    beyond = node.points[:, node.axis] > node.cut
-    if node.axis == 0:
-        boxes = (west, south, node.cut, north), (node.cut, south, east, north)
-    else:
-        boxes = (west, south, east, node.cut), (west, node.cut, east, north)
-    first = _Node(boxes[0], node.points[~beyond], district=node.district, region=node.region)
-    second = _Node(boxes[1], node.points[beyond], district=node.district, region=node.region)
-    return first, second
-
-
-def _list_leaves(nodes: list[_Node]) -> tuple[list[int], int]:
-    """Return the leaves, neighbors next to each other, and the depth of the deepest."""
-    leaves, depth, stack = [], 0, [(0, 0)]
-    while stack:
-        number, level = stack.pop()
-        first, second = nodes[number].children
-        if first == _LEAF:
-            leaves.append(number)
-            depth = max(depth, level)
-        else:
-            stack += [(second, level + 1), (first, level + 1)]
-    return leaves, depth
-
-
-def _tabulate(zones: list[_Node]) -> pa.Table:
+def _tabulate(zones: list[_Rectangle]) -> pa.Table:
     boxes = np.array([zone.box for zone in zones])
     districts = [_DISTRICT_NAMES[zone.district] for zone in zones]
     columns = {

@@ -1,0 +1,81 @@
+"""Runs a command and turns every error into `error:` and `hint:` with the right exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib.metadata import version
+
+import click
+import typer
+
+from flowveil._errors import FlowveilError
+from flowveil.cli import _anonymize, _demo, _evaluate, _methods, _verify
+
+app = typer.Typer(
+    name="flowveil",
+    help="Publish mobility data safely: flows in which every traveler hides in a crowd.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(_demo.demo)
+app.command("anonymize")(_anonymize.anonymize)
+app.command("verify")(_verify.verify)
+app.command("evaluate")(_evaluate.evaluate)
+app.command("methods")(_methods.methods)
+
+_INTERRUPTED = 130  # what shells expect after Ctrl-C
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"flowveil {version('flowveil')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Publish mobility data safely: flows in which every traveler hides in a crowd."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 the promise cannot be kept or does not hold, 2 bad input or usage."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its exit code."""
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="flowveil", standalone_mode=False)
+    except FlowveilError as error:
+        return _fail(error.message, error.hint, error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        typer.echo(error.format_message())
+        return 2
+    except click.ClickException as error:
+        return _fail(error.format_message().rstrip("."), "see flowveil --help, or --help after a command", 2)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", "nothing was written", _INTERRUPTED)
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        return _fail(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), "check the path and its rights", 2)
+    except MemoryError:
+        return _fail("there is not enough memory", "use a coarser grid, or --memory", 1)
+    except Exception as error:  # noqa: BLE001  a user never sees a traceback; a developer asks for it
+        if os.environ.get("FLOWVEIL_DEBUG"):
+            traceback.print_exc()
+        return _fail(f"{type(error).__name__}: {error}", "this is a bug: please report it (FLOWVEIL_DEBUG=1 shows where)", 1)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, hint: str, code: int) -> int:
+    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"hint: {hint}", err=True)
+    return code

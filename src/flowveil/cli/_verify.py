@@ -1,0 +1,30 @@
+"""flowveil verify."""
+
+from __future__ import annotations
+
+import typer
+
+import flowveil as fv
+from flowveil.cli import _options as options
+from flowveil.cli._parse import columns as parse_columns
+from flowveil.cli._terminal import print_json, progress
+
+
+def verify(
+    folder: options.ReleaseFolder,
+    against: options.Against,
+    zones: options.ZonesFile = None,
+    columns: options.Columns = None,
+    where: options.Where = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
+    with progress() as doing:
+        doing("checking every promise")
+        result = fv.verify(folder, against, zones=zones, columns=parse_columns(columns), where=where)
+    if as_json:
+        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks)})
+        return
+    for check in result.checks:
+        typer.echo(f"  ok  {check}")
+    typer.echo(f"verified: every promise of {folder} holds")

@@ -1,0 +1,107 @@
+"""Cuts of a cube: which cells to publish and which to split, at the least cost for a price of withheld trips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil.places import ROOT
+from flowveil.problem import Solution
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil.problem import Cube, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The cells that one set of choices publishes."""
+
+    lam: float  # what a withheld trip costs
+    loss: float  # of the published cells, and of the withheld trips apart from `lam`
+    suppressed: int  # trips
+    choice: npt.NDArray[np.int8]  # by cell: publish (0), split along an axis (from 1), withhold (-1)
+    published: IntArray  # cells, ascending
+
+    def value(self, lam: float) -> float:
+        """Return what the cut costs when a withheld trip costs `lam`."""
+        return self.loss + lam * self.suppressed
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """A family of cuts: all that split cells only where `allowed` (one row an axis) and publish none at infinite loss."""
+
+    cube: Cube
+    allowed: BoolArray
+    loss: FloatArray
+
+    def best(self, lam: float) -> Cut:
+        """Return the cut of least loss plus `lam` times suppressed trips; the finer one of equals."""
+        return self.measure(self.decide(lam)[0], lam)
+
+    def decide(self, lam: float) -> tuple[npt.NDArray[np.int8], FloatArray, FloatArray]:
+        """Return the best choice in every cell, and cost and withheld trips of the best split along each axis."""
+        from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
+
+        cube = self.cube
+        decided: tuple[npt.NDArray[np.int8], FloatArray, FloatArray] = _kernels.choose(
+            lam + cube.price, cube.trips, self.loss, cube.parent, self.allowed, cube.withheld
+        )
+        return decided
+
+    def measure(self, choice: npt.NDArray[np.int8], lam: float) -> Cut:
+        """Return the cut that choices make."""
+        from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
+
+        cube = self.cube
+        published = np.flatnonzero(_kernels.published(choice, cube.parent))
+        suppressed = cube.total - int(cube.trips[published].sum())
+        loss = float(self.loss[published].sum()) + cube.price * suppressed
+        return Cut(lam, loss, suppressed, choice, published)
+
+    @cached_property
+    def least_suppressed(self) -> int:
+        """The fewest trips that any cut of the family suppresses."""
+        return Splits(self.cube, self.allowed, np.where(np.isfinite(self.loss), 0.0, np.inf)).best(1.0).suppressed
+
+
+def mosaic_splits(cube: Cube) -> Splits:
+    """Every cell may be split along either axis."""
+    return Splits(cube, cube.splittable, cube.loss)
+
+
+def nested_splits(cube: Cube, order: tuple[int, ...]) -> Splits:
+    """An axis may be split only while the axes after it in `order` are whole."""
+    allowed = cube.splittable.copy()
+    for position, axis in enumerate(order):
+        for later in order[position + 1 :]:
+            allowed[axis] &= cube.node[later] == ROOT
+    return Splits(cube, allowed, cube.loss)
+
+
+def solution_of(problem: Problem, cut: Cut, notes: tuple[str, ...] = ()) -> Solution:
+    """Return the flows of a cut, and the flow of each tile pair."""
+    from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
+
+    cube, axes = problem.cube, problem.axes
+    links = [cube.children(axis) for axis in range(len(axes))]
+    low = np.stack([axis.low[row] for axis, row in zip(axes, cube.node, strict=True)])
+    high = low + np.stack([axis.hierarchy.tiles[row] for axis, row in zip(axes, cube.node, strict=True)])
+    cell = _kernels.cell_of_records(
+        cut.choice,
+        np.stack([start for start, _ in links]),
+        np.stack([child for _, child in links]),
+        low,
+        high,
+        np.stack([axis.rank for axis in axes]),
+    )
+    flow = np.full(len(cube) + 1, -1, np.int64)
+    flow[cut.published] = np.arange(len(cut.published))
+    origin, destination = cube.node[:, cut.published]
+    return Solution(origin, destination, flow[cell], notes=notes)

@@ -1,0 +1,65 @@
+"""Search for the price of a withheld trip at which a family of cuts just keeps its promise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil._arrays import FloatArray
+    from flowveil.methods._cuts import Cut, Splits
+
+GROWTH = 8.0  # of the price until a cut suppresses little enough
+SAME = 1e-12  # relative difference of costs that is rounding
+WIDEST = 1e9  # the largest price of a frontier over the smallest
+
+
+def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
+    """Return neighbors on the lower hull of (suppressed, loss): the first too fine for `enough`, the second not.
+
+    `enough` is true from some price of withheld trips on. Where it is true from price 0 on, both are the finest cut;
+    where it is never true, both are the one that suppresses least. Each step takes the price at which the two cuts
+    cost the same: where the tangents of the dual meet.
+    """
+    fine = splits.best(0.0)
+    if enough(fine):
+        return fine, fine
+    coarse = fine
+    lam = float(np.median(splits.loss / splits.cube.trips)) if len(splits.loss) else 1.0
+    while not enough(coarse):
+        if coarse.suppressed == splits.least_suppressed:
+            return coarse, coarse
+        fine, coarse = coarse, splits.best(lam)
+        lam *= GROWTH
+    while fine.suppressed > coarse.suppressed:
+        lam = price_between(fine, coarse)
+        middle = splits.best(lam)
+        if middle.value(lam) >= coarse.value(lam) * (1 - SAME):
+            break
+        if enough(middle):
+            coarse = middle
+        else:
+            fine = middle
+    return fine, coarse
+
+
+def price_between(fine: Cut, coarse: Cut) -> float:
+    """Return the price of a withheld trip at which two cuts cost the same."""
+    if fine.suppressed == coarse.suppressed:
+        return coarse.lam
+    return (coarse.loss - fine.loss) / (fine.suppressed - coarse.suppressed)
+
+
+def prices(splits: Splits, points: int) -> FloatArray:
+    """Return prices from 0 to one at which as little as possible is suppressed, evenly spaced by ratio."""
+    rate = splits.loss / splits.cube.trips
+    rate = rate[np.isfinite(rate) & (rate > 0)]
+    if not len(rate) or points < 2:
+        return np.zeros(max(points, 0))
+    low = high = float(rate.min())
+    while splits.best(high).suppressed > splits.least_suppressed:
+        high *= GROWTH
+    return np.append(0.0, np.geomspace(max(low, high / WIDEST), high, points - 1))

@@ -1,0 +1,74 @@
+"""Split a cut further, best gain for each suppressed trip first."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil.methods._cuts import Cut, Splits
+
+ROUNDING = 1e-9  # relative gain that is none
+
+
+def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None) -> Cut:
+    """Split published cells of a cut as long as no more than `left` further trips are suppressed.
+
+    What is split is split into the best choices below it at `lam`. With `excess` (by cell) it ends as soon as the
+    excess of the published cells adds up to no more than 0.
+    """
+    further = _Further(splits, cut, lam)
+    further.add(cut.published, left)
+    over = np.inf if excess is None else float(excess[cut.published].sum())
+    while further.heap and over > 0:
+        _, cell, axis = heapq.heappop(further.heap)
+        price = int(further.lost[axis, cell])
+        if price > left or further.choice[cell]:
+            continue
+        left -= price
+        found = further.split(cell, axis)
+        further.add(found, left)
+        if excess is not None:
+            over += float(excess[found].sum() - excess[cell])
+    return splits.measure(further.choice, cut.lam)
+
+
+class _Further:
+    """The splits that would lower the loss of a cut, by gain for each trip."""
+
+    def __init__(self, splits: Splits, cut: Cut, lam: float) -> None:
+        self.best, cost, self.lost = splits.decide(lam)
+        self.gain = np.where(splits.allowed, splits.loss - (cost - lam * self.lost), -np.inf)
+        self.least = ROUNDING * splits.loss
+        self.choice: npt.NDArray[np.int8] = cut.choice.copy()
+        self.links = [splits.cube.children(axis) for axis in range(len(splits.allowed))]
+        self.heap: list[tuple[float, int, int]] = []
+
+    def add(self, cells: IntArray, left: int) -> None:
+        """Consider the splits of published cells that fit."""
+        gain, lost = self.gain[:, cells], self.lost[:, cells]
+        good = (gain > self.least[cells]) & (lost <= left)
+        for axis, position in zip(*(index.tolist() for index in np.nonzero(good)), strict=True):
+            rate = gain[axis, position] / max(lost[axis, position], ROUNDING)
+            heapq.heappush(self.heap, (-float(rate), int(cells[position]), axis))
+
+    def split(self, cell: int, axis: int) -> IntArray:
+        """Split a cell, take over the best choices below, and return the cells that become published."""
+        self.choice[cell] = axis + 1
+        found = []
+        stack = [cell]
+        while stack:
+            above = stack.pop()
+            start, child = self.links[self.choice[above] - 1]
+            for below in child[start[above] : start[above + 1]].tolist():
+                self.choice[below] = self.best[below]
+                if self.best[below] > 0:
+                    stack.append(below)
+                elif self.best[below] == 0:
+                    found.append(below)
+        return np.array(found, np.int64)

@@ -1,0 +1,18 @@
+"""Releases: making, writing, reading and evaluating them."""
+
+from flowveil.release._anonymize import DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
+from flowveil.release._evaluate import evaluate
+from flowveil.release._read import read_audit, read_release
+from flowveil.release._release import Release
+from flowveil.release._write import check_target
+
+__all__ = [
+    "DEFAULT_METHOD",
+    "DEFAULT_SUPPRESSION",
+    "Release",
+    "anonymize",
+    "check_target",
+    "evaluate",
+    "read_audit",
+    "read_release",
+]

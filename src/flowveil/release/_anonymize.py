@@ -1,0 +1,89 @@
+"""From flows to a release: solve, check every flow, describe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flowveil._errors import InputError, PromiseError
+from flowveil.measure import Published
+from flowveil.methods import find_method
+from flowveil.problem import Problem, Requirement
+from flowveil.release._manifest import make_manifest
+from flowveil.release._release import Release
+from flowveil.release._tables import areas_table, flows_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil.flows import Flows, Measures
+    from flowveil.methods import Method
+    from flowveil.problem import Solution
+
+DEFAULT_METHOD = "odkanon"
+DEFAULT_SUPPRESSION = 0.10
+
+
+def anonymize(
+    flows: Flows,
+    method: str = DEFAULT_METHOD,
+    k: int = 10,
+    *,
+    max_suppression: float | None = None,
+    k_weight: float | None = None,
+    min_tiles: int = 1,
+    options: Mapping[str, Any] | None = None,
+) -> Release:
+    """Return a release in which every flow passes the requirement, or raise PromiseError.
+
+    method: a name that `methods()` lists. k: the fewest persons (trips when the flows have no unit) of a flow.
+    max_suppression: the largest share of trips that may be left out (default 0.10 where the method can steer it).
+    k_weight: the fewest people represented by a flow. min_tiles: the fewest tiles of both ends.
+    options: options of the method by name.
+    """
+    chosen = find_method(method)
+    requirement = Requirement(k, k_weight, min_tiles)
+    if k_weight is not None and flows.weight is None:
+        raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
+    typed = chosen.parse_options(options)
+    share = _share(chosen, max_suppression)
+    problem = Problem(flows, requirement, int(flows.total * (1 if share is None else share) + 1e-9))
+    solution = chosen.run(problem, typed)
+    measures = _check(problem, solution, chosen, share)
+    published = Published(solution.origin, solution.destination, measures.trips)
+    return Release(
+        flows=flows_table(flows, solution, measures),
+        areas=areas_table(flows, solution),
+        manifest=make_manifest(flows, chosen, typed, requirement, exact=solution.exact, max_suppression=share),
+        source=flows,
+        published=published,
+        notes=solution.notes,
+    )
+
+
+def _share(method: Method, max_suppression: float | None) -> float | None:
+    if max_suppression is None:
+        return DEFAULT_SUPPRESSION if method.steers else None
+    if not 0 <= max_suppression <= 1:
+        raise InputError(f"max_suppression is {max_suppression}", "it is a share of trips, from 0 to 1")
+    return max_suppression
+
+
+def _check(problem: Problem, solution: Solution, method: Method, share: float | None) -> Measures:
+    """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
+    flows = problem.flows
+    if not len(solution.origin):
+        raise PromiseError("no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas")
+    measures = flows.measure(solution.group, len(solution.origin))
+    good = problem.requirement.passes(
+        measures, flows.origins.tiles[solution.origin], flows.destinations.tiles[solution.destination]
+    )
+    if not good.all():
+        raise PromiseError(f"{method.name} returned a flow that fails the requirement", "please report this bug")
+    suppressed = flows.total - int(measures.trips.sum())
+    if suppressed > problem.budget and share is not None:
+        raise PromiseError(
+            f"{method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the {share:.2%} allowed",
+            "allow more with --max-suppression, lower k, or use a coarser grid",
+        )
+    return measures
+

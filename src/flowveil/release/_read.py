@@ -1,0 +1,43 @@
+"""Reading a release back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowveil._errors import InputError
+from flowveil.release._manifest import FORMAT
+from flowveil.release._release import Release
+from flowveil.release._write import AREAS, FLOWS, MANIFEST, audit_path
+
+
+def read_release(path: str | Path) -> Release:
+    """Read a release folder. It does not check the promise (`verify` does), and its `metrics()` raises."""
+    folder = Path(path)
+    hint = "name a folder that flowveil wrote"
+    if not (folder / MANIFEST).is_file():
+        raise InputError(f"{str(path)!r} is not a release: it has no {MANIFEST}", hint)
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        flows, areas = pq.read_table(folder / FLOWS), pq.read_table(folder / AREAS)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{str(path)!r} is not a release of this format ({FORMAT})", hint)
+    return Release(flows, areas, manifest)
+
+
+def read_audit(path: str | Path) -> dict[str, Any]:
+    """Read the private audit file beside a release; an empty dict where there is none."""
+    file = audit_path(Path(path).resolve())
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"the audit file {file.name!r} cannot be read: {error}", "give the input options again") from None
+    return content if isinstance(content, dict) else {}

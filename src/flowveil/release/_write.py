@@ -1,0 +1,121 @@
+"""Writing a release: complete or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from flowveil._errors import InputError
+from flowveil.release._audit import make_audit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from flowveil.release._release import Release
+
+FLOWS, AREAS, MANIFEST = "flows.parquet", "areas.parquet", "manifest.json"
+
+
+def audit_path(folder: Path) -> Path:
+    """Return the path of the private audit file beside a release."""
+    return folder.with_name(folder.name + ".audit.json")
+
+
+def check_target(path: str | Path, *, overwrite: bool) -> Path:
+    """Return the folder to write, or raise if it may not be written."""
+    folder = Path(path).resolve()
+    if not folder.name:
+        raise InputError(f"{str(path)!r} is not a folder to write to", "name a new folder, e.g. -o out")
+    if not folder.parent.is_dir():
+        raise InputError(f"there is no folder {str(folder.parent)!r} to write to", "make it first")
+    if not os.access(folder.parent, os.W_OK):
+        raise InputError(f"the folder {str(folder.parent)!r} cannot be written to", "choose another place")
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{str(path)!r} exists and is not a folder", "choose another name")
+    if folder.exists():
+        if not overwrite:
+            raise InputError(f"the folder {str(path)!r} exists", "choose another name, or add --overwrite")
+        if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+            raise InputError(f"the folder {str(path)!r} is not a release", "flowveil overwrites nothing but releases")
+    return folder
+
+
+def write_release(release: Release, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write beside the target, then rename: whatever kills the process, the folder is whole or absent."""
+    folder = check_target(path, overwrite=overwrite)
+    audit = make_audit(release)
+    _remove_leftovers(folder)
+    new = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+    try:
+        _write_table(release.flows, new / FLOWS)
+        _write_table(release.areas, new / AREAS)
+        _write_text(new / MANIFEST, _json(release.manifest))
+        new.chmod(0o755)
+        _sync(new)
+        _write_private(audit_path(folder), _json(audit))
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+            folder.rename(old)
+            new.rename(folder)
+            shutil.rmtree(old)
+        else:
+            new.rename(folder)
+        _sync(folder.parent)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    return folder
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name}.writing-"
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a killed run left: such folders hold nothing but finished parts of a release."""
+    for leftover in folder.parent.glob(_prefix(folder) + "*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _write_table(table: pa.Table, path: Path) -> None:
+    # Without the Arrow schema the file's metadata is just what GeoParquet asks for.
+    pq.write_table(table, path, compression="zstd", store_schema=False)
+    _sync(path)
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    _sync(path)
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, all at once."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.writing-", dir=path.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        _sync(Path(name))
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,53 @@
+"""JSON read with suspicion."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+
+def read_json(path: Path, largest: int) -> Any:
+    """Read a JSON file of at most `largest` bytes; raise ValueError with the reason if it is not plain JSON."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+    except OSError as error:
+        raise ValueError(error.strerror) from None
+    if len(data) > largest:
+        raise ValueError(f"it has more than {largest:,} bytes")
+    return parse_json(data)
+
+
+def parse_json(data: bytes) -> Any:
+    """Parse JSON; raise ValueError on repeated keys, numbers that are not finite, bad text and deep nesting."""
+    try:
+        text = data.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_number)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair cannot be text
+    except UnicodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value

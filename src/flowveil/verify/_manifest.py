@@ -1,0 +1,128 @@
+"""What the manifest promises, after checking that it says nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from flowveil.verify._broken import broken, shown
+from flowveil.verify._options import Options, parse_options
+
+_FORMAT = "flowveil-flows/1"
+_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
+_PROMISE_KEYS = {"kind", "k", "unit", "volumes", "areas"}
+_MORE_PROMISE_KEYS = {"weight", "k_weight", "min_tiles", "max_suppression"}
+_LONGEST_TEXT = 5_000
+_LARGEST_WHOLE = 2**62
+_TRIP = "trip"  # the unit of a release that counts trips, not persons
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The promise as data."""
+
+    k: int
+    unit: str | None  # column of persons; None: trips are counted
+    exact: bool  # volumes are exact; otherwise lower bounds
+    weight: str | None
+    k_weight: Fraction | None
+    min_tiles: int
+    max_suppression: float | None
+
+    @property
+    def counted(self) -> str:
+        """What k counts."""
+        return "trips" if self.unit is None else "persons"
+
+    @property
+    def least_weight(self) -> int:
+        """Return k_weight in millionths, rounded up."""
+        return 0 if self.k_weight is None else min(-(-self.k_weight * _MILLION // 1), _LARGEST_WHOLE)
+
+
+def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
+    """Check every key and value of the manifest."""
+    only_keys(manifest, "the manifest", _KEYS)
+    if manifest["format"] != _FORMAT:
+        raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
+    _match(manifest["software"], r"flowveil [0-9A-Za-z.+-]{1,40}", "software")
+    _match(manifest["method"], r"[a-z][a-z0-9-]{0,40}", "method")
+    for key in ("promise_text", "absence"):
+        if not isinstance(manifest[key], str) or not 0 < len(manifest[key]) <= _LONGEST_TEXT:
+            raise broken(f"{key!r} of the manifest is not a text")
+    return parse_options(manifest["options"]), _promise(manifest["promise"])
+
+
+def only_keys(value: Any, where: str, required: set[str], optional: set[str] | None = None) -> None:
+    """Raise unless `value` is an object with these keys and no others."""
+    if not isinstance(value, dict):
+        raise broken(f"{where} is not an object")
+    for key in sorted(required):
+        if key not in value:
+            raise broken(f"{where} has no key {key!r}")
+    for key in value:
+        if key not in required and key not in (optional or ()):
+            raise broken(f"{where} has the key {shown(key)!r}, which is no part of the format")
+
+
+def _promise(promise: Any) -> Promise:
+    if isinstance(promise, dict) and promise.get("kind") != "k-anonymity":
+        raise broken("the promise is not k-anonymity", "this verifier checks k-anonymity only")
+    only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
+    if promise["volumes"] not in ("exact", "lower-bound"):
+        raise broken("'volumes' of the promise is neither exact nor lower-bound")
+    if promise["areas"] == "overlapping":
+        raise broken(
+            "the areas overlap, so this release can only be checked with its assignment file",
+            "verifying overlapping areas is not supported yet",
+        )
+    if promise["areas"] != "disjoint":
+        raise broken("'areas' of the promise is neither disjoint nor overlapping")
+    weight = promise.get("weight")
+    if "weight" in promise:
+        _name(weight, "weight")
+    if "k_weight" in promise and weight is None:
+        raise broken("the promise has k_weight without weight")
+    unit = _name(promise["unit"], "unit")
+    return Promise(
+        k=_whole(promise["k"], "k"),
+        unit=None if unit == _TRIP else unit,
+        exact=promise["volumes"] == "exact",
+        weight=weight,
+        k_weight=_positive(promise["k_weight"], "k_weight") if "k_weight" in promise else None,
+        min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
+        max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+    )
+
+
+def _match(value: Any, pattern: str, key: str) -> None:
+    if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        raise broken(f"{key!r} of the manifest is not as the format says")
+
+
+def _name(value: Any, key: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise broken(f"{key!r} of the promise is not the name of a column")
+    return value
+
+
+def _whole(value: Any, key: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST_WHOLE:
+        raise broken(f"{key!r} of the promise is not a whole number, 1 or more")
+    return value
+
+
+def _positive(value: Any, key: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
+        raise broken(f"{key!r} of the promise is not a positive number")
+    return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
+
+
+def _share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise broken("'max_suppression' of the promise is not a share from 0 to 1")
+    return float(value)
