@@ -37,7 +37,8 @@ def demo(
         result = fv.verify(folder, trips)
     typer.echo(
         f"Made a synthetic city: {_PERSONS:,} persons make {_TRIPS:,} trips ({trips.name}).\n"
-        f"Counted its trips between cells of the grid {_GRID} and joined cells until no flow has fewer than {_K} persons:\n"
+        f"Counted its trips between cells of the grid {_GRID}, and joined cells until no flow had fewer than "
+        f"{_K} persons:\n"
         f"\n{summary(flows, release)}\n"
         f"\nRead the folder back and checked {len(result.checks)} kinds of promises against the trips: all hold.\n"
         f"\n  {folder}/  is the release, safe to publish: flows.parquet, areas.parquet, manifest.json\n"

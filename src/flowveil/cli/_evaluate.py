@@ -44,13 +44,15 @@ def evaluate(
     """Measure what a release lost against the trips it was made from. The figures are private."""
     with progress() as doing:
         doing("measuring")
-        figures = fv.evaluate(
-            folder, against, zones=zones, columns=parse_columns(columns), where=where, tiles=tiles
-        )
+        figures = fv.evaluate(folder, against, zones=zones, columns=parse_columns(columns), where=where, tiles=tiles)
     if as_json:
         print_json(figures)
         return
     for name, value in figures.items():
-        text = ", ".join(f"{part} {show(number)}" for part, number in value.items()) if isinstance(value, dict) else show(value)
+        text = (
+            ", ".join(f"{part} {show(number)}" for part, number in value.items())
+            if isinstance(value, dict)
+            else show(value)
+        )
         typer.echo(f"{name:18} {text:40} {_MEANINGS[name]}".rstrip())
     typer.echo("These figures are computed from the true trips: keep them private.", err=True)

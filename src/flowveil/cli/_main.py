@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
     """Run the command line and return its exit code."""
     command = typer.main.get_command(app)
     try:
@@ -65,13 +65,17 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         return 0
     except OSError as error:
-        return _fail(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), "check the path and its rights", 2)
+        return _fail(
+            f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), "check the path and its rights", 2
+        )
     except MemoryError:
         return _fail("there is not enough memory", "use a coarser grid, or --memory", 1)
     except Exception as error:  # noqa: BLE001  a user never sees a traceback; a developer asks for it
         if os.environ.get("FLOWVEIL_DEBUG"):
             traceback.print_exc()
-        return _fail(f"{type(error).__name__}: {error}", "this is a bug: please report it (FLOWVEIL_DEBUG=1 shows where)", 1)
+        return _fail(
+            f"{type(error).__name__}: {error}", "this is a bug: please report it (FLOWVEIL_DEBUG=1 shows where)", 1
+        )
     return code if isinstance(code, int) else 0
 
 

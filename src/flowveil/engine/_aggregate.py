@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa  # noqa: TC002  DuckDB evaluates the annotations of functions it is given
 
 from flowveil._errors import InputError
 from flowveil.engine._duckdb import connection
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import duckdb
-    import pyarrow as pa
 
     from flowveil._arrays import IntArray, KeyArray
     from flowveil.engine._rows import Request
@@ -77,9 +77,17 @@ def _register(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[
     """Make `index` the SQL function `tile`; DuckDB wants to see the number of its parameters."""
     kind = {"type": "arrow", "null_handling": "special"}  # special: the answer may be NULL
     if request.by_zone:
-        con.create_function("tile", lambda zone: index(zone), ["VARCHAR"], "UBIGINT", **kind)  # noqa: PLW0108
+
+        def tile_of_zone(zone: pa.Array) -> pa.Array:
+            return index(zone)
+
+        con.create_function("tile", tile_of_zone, ["VARCHAR"], "UBIGINT", **kind)
     else:
-        con.create_function("tile", lambda lon, lat: index(lon, lat), ["DOUBLE"] * 2, "UBIGINT", **kind)
+
+        def tile_of_point(lon: pa.Array, lat: pa.Array) -> pa.Array:
+            return index(lon, lat)
+
+        con.create_function("tile", tile_of_point, ["DOUBLE", "DOUBLE"], "UBIGINT", **kind)
 
 
 def _visits_sql(request: Request, rows: str) -> str:
@@ -165,13 +173,16 @@ def _people(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
     }
 
 
-def _unknown_zones(
-    con: duckdb.DuckDBPyConnection, rows: str, index: Callable[..., pa.Array]
-) -> tuple[str, ...]:
+def _unknown_zones(con: duckdb.DuckDBPyConnection, rows: str, index: Callable[..., pa.Array]) -> tuple[str, ...]:
     """Return the zone ids that are not in the zones' table, sorted."""
-    zones = con.sql(
-        f"SELECT DISTINCT zone FROM (SELECT unnest([origin, destination]) AS zone FROM ({rows})) WHERE zone IS NOT NULL"
-    ).to_arrow_table()["zone"].combine_chunks()
+    zones = (
+        con.sql(
+            f"SELECT DISTINCT zone FROM (SELECT unnest([origin, destination]) AS zone FROM ({rows}))"
+            " WHERE zone IS NOT NULL"
+        )
+        .to_arrow_table()["zone"]
+        .combine_chunks()
+    )
     return tuple(sorted(zones.filter(index(zones).is_null()).to_pylist()))
 
 

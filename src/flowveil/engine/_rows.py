@@ -58,9 +58,9 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
         number = kind[request.unit] in {"DOUBLE", "FLOAT"} and not _is_csv(request)
         known = f"CASE WHEN NOT isnan({unit}) THEN {unit} END" if number else unit
         parts.append(f"nullif(trim(CAST({known} AS VARCHAR)), '') AS unit")
-    for name, column in (("weight", request.weight), ("count", request.count)):
-        if column:
-            parts.append(f"TRY_CAST({identifier(column)} AS DOUBLE) AS {name}")
+    for name, number_column in (("weight", request.weight), ("count", request.count)):
+        if number_column:
+            parts.append(f"TRY_CAST({identifier(number_column)} AS DOUBLE) AS {name}")
     condition = f" WHERE (\n{request.where}\n)" if request.where else ""
     return f"SELECT {', '.join(parts)} FROM {table}{condition}"
 
@@ -69,7 +69,9 @@ def problem_sql(request: Request) -> str:
     """Return a CASE expression over `rows_sql`: why a row cannot be used, NULL if it can."""
     cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
     if request.count:
-        cases.append((f"NOT coalesce(count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count), false)", "bad count"))
+        cases.append(
+            (f"NOT coalesce(count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count), false)", "bad count")
+        )
     if request.unit:
         cases.append(("unit IS NULL", "null unit"))
     if request.bbox:

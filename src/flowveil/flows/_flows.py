@@ -64,7 +64,7 @@ class Flows:
     trips: IntArray
     weight: IntArray | None = None  # sum over trips, in millionths
     people: People | None = None
-    provenance: Provenance = field(default_factory=lambda: Provenance())
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __len__(self) -> int:
         return len(self.trips)

@@ -98,9 +98,7 @@ def _distances(flows: Flows, published: Published, group: IntArray) -> dict[str,
     ):
         distinct, position = np.unique(leaf * len(hierarchy) + area, return_inverse=True)
         tile, node = np.divmod(distinct, len(hierarchy))
-        meters = meters_between(
-            *_centers(flows, hierarchy, tile), *_centers(flows, hierarchy, node)
-        )
+        meters = meters_between(*_centers(flows, hierarchy, tile), *_centers(flows, hierarchy, node))
         distances.append(meters[position])
     meters = np.concatenate(distances)
     if np.isnan(meters).any():  # an area without a centre: leaving it out would flatter the release
@@ -127,6 +125,6 @@ def _mean_size(flows: Flows, hierarchy: Hierarchy, nodes: IntArray, trips: IntAr
     return _number(np.average(sizes[position], weights=trips))
 
 
-def _number(value: Any) -> Any:
+def _number(value: float) -> float | None:
     """Return a float, None for NaN: a metric that does not apply is null."""
     return None if np.isnan(value) else float(value)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flowveil._errors import InputError
 from flowveil.methods._lagrange import prices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import IntArray
     from flowveil.methods._cuts import Splits
     from flowveil.problem import Problem
@@ -36,10 +39,13 @@ def frontier_point(problem: Problem, lam: float, published: IntArray) -> Frontie
     return FrontierPoint(lam, gbar, 1 - trips / cube.total, len(published), origin, destination)
 
 
-def frontier_of(problem: Problem, splits: Splits, points: int) -> list[FrontierPoint]:
-    """Return the best cuts of a family at a rising sequence of prices."""
+def frontier_of(problem: Problem, families: Sequence[Splits], points: int) -> list[FrontierPoint]:
+    """Return the best cut of all families at each of a rising sequence of prices."""
+    if points < 1:
+        raise InputError(f"points is {points}", "a frontier has 1 point or more; 24 is usual")
     found = []
-    for lam in prices(splits, points).tolist():
-        cut = splits.best(lam)
+    for lam in prices(families[0], points).tolist():
+        cuts = [splits.best(lam) for splits in families]
+        cut = min(cuts, key=lambda cut: cut.value(lam))
         found.append(frontier_point(problem, lam, cut.published))
     return found

@@ -28,7 +28,7 @@ def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
     if enough(fine):
         return fine, fine
     coarse = fine
-    lam = float(np.median(splits.loss / splits.cube.trips)) if len(splits.loss) else 1.0
+    lam = float(np.median(rates(splits)))
     while not enough(coarse):
         if coarse.suppressed == splits.least_suppressed:
             return coarse, coarse
@@ -55,11 +55,16 @@ def price_between(fine: Cut, coarse: Cut) -> float:
 
 def prices(splits: Splits, points: int) -> FloatArray:
     """Return prices from 0 to one at which as little as possible is suppressed, evenly spaced by ratio."""
-    rate = splits.loss / splits.cube.trips
-    rate = rate[np.isfinite(rate) & (rate > 0)]
-    if not len(rate) or points < 2:
-        return np.zeros(max(points, 0))
-    low = high = float(rate.min())
+    if points == 1:
+        return np.zeros(1)
+    low = high = float(rates(splits).min())
     while splits.best(high).suppressed > splits.least_suppressed:
         high *= GROWTH
     return np.append(0.0, np.geomspace(max(low, high / WIDEST), high, points - 1))
+
+
+def rates(splits: Splits) -> FloatArray:
+    """Return the positive losses by trip of the cells that may be published; 1 where there is none."""
+    rate = splits.loss / splits.cube.trips
+    rate = rate[np.isfinite(rate) & (rate > 0)]
+    return rate if len(rate) else np.ones(1)

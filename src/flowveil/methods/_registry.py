@@ -30,9 +30,7 @@ class Option:
         try:
             if kind is bool:
                 return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
-            if isinstance(value, bool):
-                raise ValueError(value)
-            return kind(value)
+            return kind(str(value))
         except (KeyError, TypeError, ValueError):
             words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
             raise InputError(f"the option {self.name} is {value!r}", f"{self.name} is {words[kind]}") from None
@@ -83,7 +81,7 @@ _METHODS = (
             Option("levels", 3, "steps up within which a tile pair must pass, or it is filtered"),
             Option("filter_budget", 0.10, "most tile pairs that may be filtered, as a share"),
             Option("balance", 0.03, "how far origins per destination may stray before one axis is forced"),
-            Option("reinstate", True, "count filtered trips again in flows that are published anyway"),
+            Option("reinstate", default=True, meaning="count filtered trips again in flows that are published anyway"),
         ),
     ),
 )

@@ -35,7 +35,7 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
         further.add(found, left)
         if excess is not None:
             over += float(excess[found].sum() - excess[cell])
-    return splits.measure(further.choice, cut.lam)
+    return splits.measure(further.choice, lam)
 
 
 class _Further:

@@ -20,7 +20,7 @@ def solve(problem: Problem) -> Solution:
 
 def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     """Return what mosaic reaches at different prices of a suppressed trip."""
-    return frontier_of(problem, mosaic_splits(problem.cube), points)
+    return frontier_of(problem, [mosaic_splits(problem.cube)], points)
 
 
 def _not_above_nested(problem: Problem, cut: Cut) -> Cut:

@@ -79,7 +79,9 @@ def _filter(problem: Problem, levels: int, filter_budget: float) -> BoolArray:
     flows = problem.flows
     good = np.zeros(len(flows), bool)
     for step in range(levels + 1):
-        pairs = problem.measure_pairs(flows.origins.up(flows.origin, step), flows.destinations.up(flows.destination, step))
+        pairs = problem.measure_pairs(
+            flows.origins.up(flows.origin, step), flows.destinations.up(flows.destination, step)
+        )
         good |= pairs.publishable[pairs.group]
     hopeless = np.flatnonzero(~good)
     most = int(len(flows) * filter_budget)
@@ -111,7 +113,8 @@ def _sequence(hierarchy: Hierarchy, leaf: IntArray, trips: IntArray) -> tuple[li
     waiting = np.zeros(len(hierarchy), np.int64)
     seen = np.flatnonzero(total[1:]) + 1
     np.add.at(waiting, hierarchy.parent[seen], 1)
-    joins, sizes = waiting.copy(), []
+    joins = waiting.copy()
+    sizes: list[int] = []
     rank = np.full(len(hierarchy), -1, np.int64)
     present = seen[waiting[seen] == 0]  # tiles
     np.subtract.at(waiting, hierarchy.parent[present], 1)

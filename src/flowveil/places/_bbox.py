@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import shapely
@@ -11,9 +10,13 @@ import shapely
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from flowveil.places._places import BoundingBox
 
-_HINT = "give --bbox W,S,E,N in degrees, e.g. --bbox=-122.55,37.6,-122.3,37.9 (boxes across 180 degrees are not supported)"
+_HINT = (
+    "give --bbox W,S,E,N in degrees, e.g. --bbox=-122.55,37.6,-122.3,37.9 (boxes across 180 degrees are not supported)"
+)
 
 
 def parse_bbox(bbox: str | Iterable[float]) -> BoundingBox:

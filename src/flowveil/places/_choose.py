@@ -48,14 +48,12 @@ def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:
     if hierarchy is None or hierarchy == "ward":
         return "ward"
     levels = [part.strip() for part in hierarchy.split(",")] if isinstance(hierarchy, str) else list(hierarchy)
-    if levels == ["h3"] or levels == ["h3-binary"] or not all(levels):
+    if levels in (["h3"], ["h3-binary"]) or not all(levels):
         raise InputError(f"zones have no hierarchy {hierarchy!r}", "use ward, or columns from fine to coarse")
     return levels
 
 
-def _h3_grid(
-    number: str, hierarchy: str | Sequence[str] | None, crs: str | None, bbox: BoundingBox | None
-) -> H3Grid:
+def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None, bbox: BoundingBox | None) -> H3Grid:
     if not number.isdecimal() or int(number) > MAX_RESOLUTION:
         raise InputError(f"h3 has no resolution {number!r}", _GRIDS)
     if crs is not None:

@@ -121,7 +121,7 @@ class H3Grid:
     def _name(self, key: int) -> str:
         group = (key >> 56) & 7
         if not group:
-            return h3.int_to_str(key)
+            return str(h3.int_to_str(key))
         return f"{h3.int_to_str(int(np.uint64(key) & _CELL_BITS))}:{''.join(map(str, BINARY_GROUPS[group][0]))}"
 
     def _tiles(self, key: int) -> int:

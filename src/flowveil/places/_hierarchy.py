@@ -63,10 +63,11 @@ class Hierarchy:
     @property
     def is_leaf(self) -> BoolArray:
         """Which nodes are tiles."""
-        return self.first_child == self.end_child
+        leaf: BoolArray = self.first_child == self.end_child
+        return leaf
 
     def levels(self) -> Iterator[slice]:
-        """The nodes of each depth, from the root down."""
+        """Yield the nodes of each depth, from the root down."""
         edges = np.searchsorted(self.depth, np.arange(int(self.depth[-1]) + 2))
         for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             yield slice(start, end)

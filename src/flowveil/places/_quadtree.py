@@ -139,7 +139,7 @@ class Quadtree:
         west, south, east, north = self.bbox
         x, y = self._forward.transform([west, west, east, east], [south, north, south, north])
         spans = [math.floor(max(v) / self.side) - math.floor(min(v) / self.side) + 1 for v in (x, y)]
-        return spans[0] * spans[1]
+        return int(spans[0] * spans[1])
 
 
 def _metric_crs(name: str) -> pyproj.CRS:

@@ -159,9 +159,7 @@ def _as_text(table: pa.Table, name: str) -> list[str | None]:
     return [value if value != "" else None for value in values]
 
 
-def _points(
-    table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.object_]
-) -> tuple[FloatArray, FloatArray]:
+def _points(table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
     """Return the points given, else the centroids of the shapes, else NaN."""
     lon_name = names.get("lon") or _first(table, _LON_NAMES)
     lat_name = names.get("lat") or _first(table, _LAT_NAMES)

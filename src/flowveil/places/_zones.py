@@ -74,7 +74,9 @@ class Zones:
             lon=lon,
             lat=lat,
             tiles=np.where(nodes == ROOT, -1, hierarchy.tiles[nodes]),
-            members=[None if node == ROOT else self._ids_of(of) for node, of in zip(nodes.tolist(), zones, strict=True)],
+            members=[
+                None if node == ROOT else self._ids_of(of) for node, of in zip(nodes.tolist(), zones, strict=True)
+            ],
             geometry=self._shapes(nodes),
         )
 
@@ -112,7 +114,8 @@ class Zones:
         return None
 
     def _has_place(self) -> npt.NDArray[np.bool_]:
-        return np.isfinite(self.table.lon) & np.isfinite(self.table.lat)
+        known: npt.NDArray[np.bool_] = np.isfinite(self.table.lon) & np.isfinite(self.table.lat)
+        return known
 
     def _ids_of(self, zones: IntArray) -> list[str]:
         return [self.table.ids[zone] for zone in zones.tolist()]
@@ -201,7 +204,9 @@ def _tree_notes(table: ZoneTable, columns: list[str], inner: list[tuple[tuple[st
     """Say which values were split and which zones hang higher, column by column."""
     notes = []
     for column, above in zip(columns[1:], [*columns[2:], None], strict=True):
-        values = Counter(path[-1][1] for path in inner if path[-1][0] == column and path[-2:-1] and path[-2][0] == above)
+        values = Counter(
+            path[-1][1] for path in inner if path[-1][0] == column and path[-2:-1] and path[-2][0] == above
+        )
         if split := sum(times > 1 for times in values.values()):
             notes.append(f"{split} values of {column} span several values of {above}: each part is a node of its own")
         if missing := sum(value is None for value in table.columns[column]):

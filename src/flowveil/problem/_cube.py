@@ -152,7 +152,9 @@ def _crowd_test(problem: Problem) -> Callable[[IntArray], tuple[object, ...]]:
     if people is None:
 
         def by_trips(order: IntArray) -> tuple[object, ...]:
-            values = np.zeros(len(order), np.int64) if requirement.k_weight is None or weights is None else weights[order]
+            values = (
+                np.zeros(len(order), np.int64) if requirement.k_weight is None or weights is None else weights[order]
+            )
             return _running(values), requirement.k, requirement.least_weight, none, none, none, 0
 
         return by_trips

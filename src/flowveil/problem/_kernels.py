@@ -207,7 +207,13 @@ descend = njit(cache=True)(_descend)
 
 
 def _sum_of_meters(
-    begin: IntArray, end: IntArray, depth: IntArray, order: IntArray, trips: IntArray, rank: IntArray, meters: FloatArray
+    begin: IntArray,
+    end: IntArray,
+    depth: IntArray,
+    order: IntArray,
+    trips: IntArray,
+    rank: IntArray,
+    meters: FloatArray,
 ) -> FloatArray:
     """Return for each cell the trips' distances from their leaf to its ancestor at a depth, added up."""
     total = np.zeros(len(begin))
@@ -222,9 +228,7 @@ def _sum_of_meters(
 sum_of_meters = njit(cache=True)(_sum_of_meters)
 
 
-def _spread_error(
-    begin: IntArray, end: IntArray, mean: FloatArray, order: IntArray, trips: IntArray
-) -> FloatArray:
+def _spread_error(begin: IntArray, end: IntArray, mean: FloatArray, order: IntArray, trips: IntArray) -> FloatArray:
     """Return for each cell the sum over its records of the distance of trips from the cell's mean."""
     total = np.zeros(len(begin))
     for cell in range(len(begin)):

@@ -67,9 +67,7 @@ def _metres(axes: tuple[Axis, ...], places: Places) -> Loss:
         total = np.zeros(len(batch.trips))
         for axis, row, rank, table in zip(axes, batch.node, batch.record_rank, tables, strict=True):
             depth = axis.hierarchy.depth[row]
-            total += _kernels.sum_of_meters(
-                batch.begin, batch.end, depth, batch.order, batch.record_trips, rank, table
-            )
+            total += _kernels.sum_of_meters(batch.begin, batch.end, depth, batch.order, batch.record_trips, rank, table)
         return np.where(np.isnan(total), np.inf, total)
 
     return price

@@ -72,7 +72,9 @@ def _check(problem: Problem, solution: Solution, method: Method, share: float | 
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
     flows = problem.flows
     if not len(solution.origin):
-        raise PromiseError("no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas")
+        raise PromiseError(
+            "no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas"
+        )
     measures = flows.measure(solution.group, len(solution.origin))
     good = problem.requirement.passes(
         measures, flows.origins.tiles[solution.origin], flows.destinations.tiles[solution.destination]
@@ -86,4 +88,3 @@ def _check(problem: Problem, solution: Solution, method: Method, share: float | 
             "allow more with --max-suppression, lower k, or use a coarser grid",
         )
     return measures
-

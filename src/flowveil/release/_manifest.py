@@ -61,7 +61,9 @@ def promise_text(promise: Mapping[str, Any]) -> str:
     """Say a promise in plain words."""
     k = promise["k"]
     if promise["unit"] == "trip":
-        crowd = f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+        crowd = (
+            f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+        )
     else:
         crowd = f"Every flow is shared by at least {k} different values of {promise['unit']}."
     sentences = [crowd]

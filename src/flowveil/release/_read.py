@@ -39,5 +39,7 @@ def read_audit(path: str | Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise InputError(f"the audit file {file.name!r} cannot be read: {error}", "give the input options again") from None
+        raise InputError(
+            f"the audit file {file.name!r} cannot be read: {error}", "give the input options again"
+        ) from None
     return content if isinstance(content, dict) else {}

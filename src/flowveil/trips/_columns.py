@@ -16,7 +16,15 @@ ZONES = ("origin", "destination")
 _KNOWN: dict[str, tuple[str, ...]] = {
     "start_lon": ("start_lng", "start_longitude", "origin_lon", "origin_lng", "pickup_longitude", "lng_o"),
     "start_lat": ("start_latitude", "origin_lat", "pickup_latitude", "lat_o"),
-    "end_lon": ("end_lng", "end_longitude", "destination_lon", "dest_lon", "destination_lng", "dropoff_longitude", "lng_d"),
+    "end_lon": (
+        "end_lng",
+        "end_longitude",
+        "destination_lon",
+        "dest_lon",
+        "destination_lng",
+        "dropoff_longitude",
+        "lng_d",
+    ),
     "end_lat": ("end_latitude", "destination_lat", "dest_lat", "dropoff_latitude", "lat_d"),
     "origin": ("origin_zone", "origin_id", "start_zone", "PULocationID"),
     "destination": ("dest", "destination_zone", "destination_id", "dest_id", "end_zone", "DOLocationID"),

@@ -1,0 +1,96 @@
+"""atg-dual and atg-soft: origins by a target volume, then all destination trees at once (ATG paper, algorithms 1 to 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError, PromiseError
+from flowveil.flows import add_by_group
+from flowveil.methods._cuts import Cut, Splits, solution_of
+from flowveil.methods._frontier import POINTS, FrontierPoint, frontier_of, frontier_point
+from flowveil.methods._steer import steer
+from flowveil.methods._treecut import best_cut
+from flowveil.places import ROOT
+
+if TYPE_CHECKING:
+    from flowveil.problem import Problem, Solution
+
+AUTO = "auto"
+AUTO_STEPS = 15
+COARSEST_SHARE, FINEST_SHARE = 1 / 20, 1 / 1000  # of all trips, as target for the trips of one origin area
+SOFT_SHARE = 0.10  # the paper's lambda, as share of the tiles
+
+
+def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
+    """Return origin areas near a target volume, each with the best map of destinations within the common budget.
+
+    v_target: trips that an origin area should send; `auto` takes the one with the least gbar of 15.
+    """
+    found: list[tuple[float, float, Cut]] = []
+    refused: list[PromiseError] = []
+    for target in _targets(problem, v_target):
+        try:
+            cut = steer(problem, _splits(problem, target), leftover=False)
+        except PromiseError as error:
+            refused.append(error)
+            continue
+        point = frontier_point(problem, cut.lam, cut.published)
+        found.append((point.suppressed if problem.max_gbar else point.gbar, target, cut))
+    if not found:
+        raise refused[-1]
+    _, target, cut = min(found, key=lambda entry: entry[:2])
+    return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {cut.lam:g}"))
+
+
+def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float = AUTO) -> Solution:
+    """Return the same at a fixed price of a suppressed trip: no published flow that can be split is larger than `lam`.
+
+    lam: tiles of both areas together; `auto` is 10 % of the tiles of both axes.
+    v_target: trips that an origin area should send; `auto` takes the one with the least total cost of 15.
+    """
+    flows = problem.flows
+    tiles = int(flows.origins.tiles[ROOT] + flows.destinations.tiles[ROOT])
+    price = SOFT_SHARE * tiles if lam == AUTO else _number("lam", lam)
+    targets = _targets(problem, v_target)
+    cuts = [_splits(problem, target).best(price) for target in targets]
+    _, target, cut = min(
+        ((cut.value(price), target, cut) for target, cut in zip(targets, cuts, strict=True)), key=lambda entry: entry[:2]
+    )
+    return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {price:g}"))
+
+
+def frontier(problem: Problem, points: int = POINTS, v_target: str | float = AUTO) -> list[FrontierPoint]:
+    """Return what atg-dual reaches at different prices of a suppressed trip; with `auto`, the best target at each."""
+    return frontier_of(problem, [_splits(problem, target) for target in _targets(problem, v_target)], points)
+
+
+def _targets(problem: Problem, v_target: str | float) -> list[float]:
+    if v_target != AUTO:
+        return [_number("v_target", v_target)]
+    total = problem.flows.total
+    steps: list[float] = np.geomspace(total * FINEST_SHARE, total * COARSEST_SHARE, AUTO_STEPS).tolist()
+    return steps
+
+
+def _number(name: str, value: str | float) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not 0 < number < float("inf"):
+        raise InputError(f"{name} is {value!r}", f"{name} is a positive number, or {AUTO}")
+    return number
+
+
+def _splits(problem: Problem, target: float) -> Splits:
+    """Cuts whose origin areas are those that come closest to sending `target` trips each."""
+    cube, tree = problem.cube, problem.flows.origins
+    outflow = tree.add_up(add_by_group(problem.flows.origin, problem.flows.trips, len(tree)))
+    inside, above = best_cut(tree, (target - outflow) ** 2)
+    origin, destination = cube.node
+    allowed = cube.splittable.copy()
+    allowed[0] &= above[origin] & (destination == ROOT)
+    allowed[1] &= inside[origin]
+    return Splits(cube, allowed, np.where(inside[origin], cube.loss, np.inf))
