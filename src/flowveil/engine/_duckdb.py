@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import tempfile
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ from flowveil.engine._source import FileSource, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+# DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
+_CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
+_SEPARATORS = ",;\t|"
 
 
 @contextmanager
@@ -33,9 +38,7 @@ def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]
         except duckdb.OutOfMemoryException as error:
             raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
         except duckdb.Error as error:
-            raise InputError(
-                f"the trips cannot be read: {_first_line(error)}", "check the file and the columns that are named"
-            ) from None
+            raise InputError(f"the trips cannot be read: {_first_line(error)}", _hint(error)) from None
         finally:
             con.close()
 
@@ -43,7 +46,13 @@ def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]
 def column_names(source: Source) -> tuple[str, ...]:
     """Return the columns of a source."""
     with connection() as con:
-        return tuple(types(con, source))
+        names = tuple(types(con, source))
+    if _is_csv(source) and len(names) == 1 and (found := [mark for mark in _SEPARATORS if mark in names[0]]):
+        raise InputError(
+            f"the lines of the CSV file cannot be split at {found[0]!r} into the columns of its first line",
+            "the first line names the columns, and every line has as many values as there are names",
+        )
+    return names
 
 
 def check_condition(source: Source, where: str | None) -> None:
@@ -72,11 +81,12 @@ def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[st
     if not isinstance(source, FileSource):
         con.register("input_table", source.table)
         return "input_table"
-    files = f"[{', '.join(literal(path) for path in source.paths)}]"
+    files = f"[{', '.join(literal(glob.escape(path)) for path in source.paths)}]"
     if source.format == "parquet":
         return f"read_parquet({files}, union_by_name = true)"
     kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
-    return f"read_csv({files}, header = true, union_by_name = true{f', types = {{{kinds}}}' if kinds else ''})"
+    types_given = f", types = {{{kinds}}}" if kinds else ""
+    return f"read_csv({files}, {_CSV_OPTIONS}{types_given})"
 
 
 def literal(text: str) -> str:
@@ -87,6 +97,18 @@ def literal(text: str) -> str:
 def identifier(name: str) -> str:
     """Quote a column name for SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _is_csv(source: Source) -> bool:
+    return isinstance(source, FileSource) and source.format == "csv"
+
+
+def _hint(error: duckdb.Error) -> str:
+    if "not utf-8 encoded" in str(error):
+        return "save the file as UTF-8"
+    if "CSV Error on Line" in str(error):
+        return "look at this line of the file: too many or too few values, quotes that do not match, or a wrong type"
+    return "check the file and the columns that are named"
 
 
 def _first_line(error: Exception) -> str:

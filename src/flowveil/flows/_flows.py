@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,15 +79,33 @@ class Flows:
         trips = add_by_group(group, self.trips, count)
         if self.people is None:
             return Measures(trips, None, None if self.weight is None else add_by_group(group, self.weight, count))
-        group_of_visit = group[self.people.pair]
-        inside = group_of_visit >= 0
-        persons_total = int(self.people.person.max(initial=-1)) + 1
-        key = np.unique(group_of_visit[inside] * persons_total + self.people.person[inside])
-        of_group, person = np.divmod(key, persons_total) if persons_total else (key, key)
+        of_group, person = _visits_by_group(self.people, group)
         persons = np.bincount(of_group, minlength=count).astype(np.int64)
         if self.people.weight is None:
             return Measures(trips, persons, None)
         return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
+
+    def join(self, group: IntArray, count: int, origin: IntArray, destination: IntArray) -> Flows:
+        """Return flows with one entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs."""
+        people = self.people
+        if people is not None:
+            people = People(*_visits_by_group(people, group), people.weight)
+        return replace(
+            self,
+            origin=origin,
+            destination=destination,
+            trips=add_by_group(group, self.trips, count),
+            weight=None if self.weight is None else add_by_group(group, self.weight, count),
+            people=people,
+        )
+
+
+def _visits_by_group(people: People, group: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct (group, person), sorted, for a grouping of tile pairs (-1 for none)."""
+    of_visit = group[people.pair]
+    inside = of_visit >= 0
+    persons = int(people.person.max(initial=0)) + 1
+    return np.divmod(np.unique(of_visit[inside] * persons + people.person[inside]), persons)
 
 
 def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:

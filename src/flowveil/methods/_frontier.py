@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil.methods._lagrange import prices
+from flowveil.methods._lagrange import GROWTH, price_between, rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import IntArray
-    from flowveil.methods._cuts import Splits
+    from flowveil.methods._cuts import Cut, Splits
     from flowveil.problem import Problem
 
 POINTS = 24
+GAP_OF_SHARE = 10.0  # a tenth of all trips counts as much as a factor e of precision
 
 
 class FrontierPoint(NamedTuple):
@@ -40,12 +42,45 @@ def frontier_point(problem: Problem, lam: float, published: IntArray) -> Frontie
 
 
 def frontier_of(problem: Problem, families: Sequence[Splits], points: int) -> list[FrontierPoint]:
-    """Return the best cut of all families at each of a rising sequence of prices."""
+    """Return the best cuts of all families at up to `points` prices, from the finest cut to the one that loses least.
+
+    Between the ends, each step goes where the widest gap is, to the price at which the cuts on its two sides cost the
+    same; a gap in which that finds nothing new is closed.
+    """
+    check_points(points)
+    first, last = _best(families, 0.0), _coarsest(families)
+    found = [first] if first.suppressed == last.suppressed else [first, last][-points:]
+    measured = {cut.suppressed: frontier_point(problem, cut.lam, cut.published) for cut in found}
+    open_gaps = list(zip(found[:-1], found[1:], strict=True))
+    while open_gaps and len(measured) < points:
+        fine, coarse = widest = max(open_gaps, key=lambda gap: _width(*(measured[cut.suppressed] for cut in gap)))
+        open_gaps.remove(widest)
+        middle = _best(families, price_between(fine, coarse))
+        if coarse.suppressed < middle.suppressed < fine.suppressed:
+            measured[middle.suppressed] = frontier_point(problem, middle.lam, middle.published)
+            open_gaps += [(fine, middle), (middle, coarse)]
+    return [measured[suppressed] for suppressed in sorted(measured, reverse=True)]
+
+
+def check_points(points: int) -> None:
+    """Raise if a frontier cannot have so many points."""
     if points < 1:
         raise InputError(f"points is {points}", "a frontier has 1 point or more; 24 is usual")
-    found = []
-    for lam in prices(families[0], points).tolist():
-        cuts = [splits.best(lam) for splits in families]
-        cut = min(cuts, key=lambda cut: cut.value(lam))
-        found.append(frontier_point(problem, lam, cut.published))
-    return found
+
+
+def _best(families: Sequence[Splits], lam: float) -> Cut:
+    return min((splits.best(lam) for splits in families), key=lambda cut: cut.value(lam))
+
+
+def _coarsest(families: Sequence[Splits]) -> Cut:
+    least = min(splits.least_suppressed for splits in families)
+    lam = float(np.median(rates(families[0])))
+    while (cut := _best(families, lam)).suppressed > least:
+        lam *= GROWTH
+    return cut
+
+
+def _width(fine: FrontierPoint, coarse: FrontierPoint) -> float:
+    """Return how far apart two points look on a chart of suppressed share by the logarithm of precision."""
+    apart = abs(math.log(coarse.gbar / fine.gbar)) if fine.flows and coarse.flows else 0.0
+    return apart + GAP_OF_SHARE * (fine.suppressed - coarse.suppressed)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 GROWTH = 8.0  # of the price until a cut suppresses little enough
 SAME = 1e-12  # relative difference of costs that is rounding
-WIDEST = 1e9  # the largest price of a frontier over the smallest
 
 
 def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
@@ -51,16 +50,6 @@ def price_between(fine: Cut, coarse: Cut) -> float:
     if fine.suppressed == coarse.suppressed:
         return coarse.lam
     return (coarse.loss - fine.loss) / (fine.suppressed - coarse.suppressed)
-
-
-def prices(splits: Splits, points: int) -> FloatArray:
-    """Return prices from 0 to one at which as little as possible is suppressed, evenly spaced by ratio."""
-    if points == 1:
-        return np.zeros(1)
-    low = high = float(rates(splits).min())
-    while splits.best(high).suppressed > splits.least_suppressed:
-        high *= GROWTH
-    return np.append(0.0, np.geomspace(max(low, high / WIDEST), high, points - 1))
 
 
 def rates(splits: Splits) -> FloatArray:

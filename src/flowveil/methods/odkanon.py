@@ -180,7 +180,10 @@ def _highest(hierarchy: Hierarchy, merged: BoolArray) -> IntArray:
 
 
 def _stopping_step(problem: Problem, kept: BoolArray, merges: Merges) -> int:
-    """Return the first step after which every flow passes: once all pass, merging more keeps it so."""
+    """Return the first step after which every flow passes: once all pass, merging more keeps it so.
+
+    After a step that is too early, its areas stand for the tiles: what comes later only joins them further.
+    """
     low, high = 0, len(merges.axis)
     if not _group(problem, kept, merges, high).publishable.all():
         raise PromiseError(
@@ -189,10 +192,13 @@ def _stopping_step(problem: Problem, kept: BoolArray, merges: Merges) -> int:
         )
     while low < high:
         middle = (low + high) // 2
-        if _group(problem, kept, merges, middle).publishable.all():
+        pairs = _group(problem, kept, merges, middle)
+        if pairs.publishable.all():
             high = middle
         else:
             low = middle + 1
+            problem = problem.coarsen(pairs)
+            kept = np.ones(len(problem.flows), bool)
     return low
 
 

@@ -141,8 +141,10 @@ class H3Grid:
         shapes = np.full(len(nodes), None, object)
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
-                cells = [_outline(cell) for cell in _cells_of_key(int(key))]
-                shapes[row] = cells[0] if len(cells) == 1 else shapely.union_all(cells)
+                cells = _cells_of_key(int(key))
+                near = h3.cell_to_latlng(cells[0])[1]
+                outlines = [_outline(cell, near) for cell in cells]
+                shapes[row] = outlines[0] if len(cells) == 1 else shapely.union_all(outlines)
             elif self.bbox:
                 shapes[row] = box_shape(self.bbox)
         return shapes
@@ -197,9 +199,13 @@ def _mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
     return float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
 
 
-def _outline(cell: int) -> shapely.Geometry:
-    """Return the boundary; one that crosses 180 degrees is continued past it, so that it stays one polygon."""
-    ring = np.array(h3.cell_to_boundary(cell))[:, ::-1]
-    if np.ptp(ring[:, 0]) > 180:
-        ring[:, 0] = np.where(ring[:, 0] < 0, ring[:, 0] + 360, ring[:, 0])
-    return shapely.Polygon(ring)
+def _outline(cell: int, near: float) -> shapely.Geometry:
+    """Return the boundary with longitudes near `near`, so that neither 180 degrees nor a pole tears it apart."""
+    lat, lon = np.array(h3.cell_to_boundary(cell)).T
+    lon = np.unwrap(lon, period=360)
+    lon += 360 * np.round((near - lon[0]) / 360)
+    around = lon[0] + 360 * np.round((lon[-1] - lon[0]) / 360)  # the first corner, met again after one turn
+    if around != lon[0]:  # the ring goes round a pole: close it along the pole
+        pole = 90.0 if lat.mean() > 0 else -90.0
+        lon, lat = np.append(lon, [around, around, lon[0]]), np.append(lat, [lat[0], pole, pole])
+    return shapely.Polygon(np.column_stack([lon, lat]))

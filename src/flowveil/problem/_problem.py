@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,11 @@ class Problem:
             measures, self.flows.origins.tiles[first], self.flows.destinations.tiles[second]
         )
         return NodePairs(first, second, group, measures, publishable)
+
+    def coarsen(self, pairs: NodePairs) -> Problem:
+        """Return the same problem with pairs of nodes in place of tile pairs; what is in none of them is left out."""
+        flows = self.flows.join(pairs.group, len(pairs.origin), pairs.origin, pairs.destination)
+        return replace(self, flows=flows)
 
 
 @dataclass(frozen=True, eq=False)

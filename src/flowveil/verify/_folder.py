@@ -18,7 +18,7 @@ _LARGEST_AUDIT = 100_000_000
 
 def open_folder(release: str | Path) -> Path:
     """Return the folder of a release after a look at what is in it."""
-    folder = Path(release).absolute()
+    folder = Path(release).resolve()
     if not folder.is_dir():
         raise InputError(f"there is no release folder {str(release)!r}", "give the folder that anonymize wrote")
     try:

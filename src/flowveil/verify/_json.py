@@ -1,11 +1,15 @@
-"""JSON read with suspicion."""
+"""JSON read with suspicion: plain values, known keys."""
 
 from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from flowveil.verify._broken import broken, shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def read_json(path: Path, largest: int) -> Any:
@@ -33,6 +37,18 @@ def parse_json(data: bytes) -> Any:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return value
+
+
+def only_keys(value: Any, where: str, required: set[str], optional: set[str] | None = None) -> None:
+    """Raise unless `value` is an object with these keys and no others."""
+    if not isinstance(value, dict):
+        raise broken(f"{where} is not an object")
+    for key in sorted(required):
+        if key not in value:
+            raise broken(f"{where} has no key {key!r}")
+    for key in value:
+        if key not in required and key not in (optional or ()):
+            raise broken(f"{where} has the key {shown(key)!r}, which is no part of the format")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from flowveil.verify._broken import broken, shown
+from flowveil.verify._broken import broken
+from flowveil.verify._json import only_keys
 from flowveil.verify._options import Options, parse_options
 
 _FORMAT = "flowveil-flows/1"
@@ -55,18 +56,6 @@ def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
         if not isinstance(manifest[key], str) or not 0 < len(manifest[key]) <= _LONGEST_TEXT:
             raise broken(f"{key!r} of the manifest is not a text")
     return parse_options(manifest["options"]), _promise(manifest["promise"])
-
-
-def only_keys(value: Any, where: str, required: set[str], optional: set[str] | None = None) -> None:
-    """Raise unless `value` is an object with these keys and no others."""
-    if not isinstance(value, dict):
-        raise broken(f"{where} is not an object")
-    for key in sorted(required):
-        if key not in value:
-            raise broken(f"{where} has no key {key!r}")
-    for key in value:
-        if key not in required and key not in (optional or ()):
-            raise broken(f"{where} has the key {shown(key)!r}, which is no part of the format")
 
 
 def _promise(promise: Any) -> Promise:

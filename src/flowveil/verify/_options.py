@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowveil.verify._broken import broken, shown
+from flowveil.verify._json import only_keys
 
 _KEYS = {"grid", "hierarchy"}
 _MORE_KEYS = {"crs", "bbox", "method_options"}
@@ -33,13 +34,7 @@ class Options:
 
 def parse_options(options: Any) -> Options:
     """Check every option of the manifest."""
-    if not isinstance(options, dict):
-        raise broken("'options' of the manifest is not an object")
-    for key in sorted(_KEYS - set(options)):
-        raise broken(f"the options have no key {key!r}")
-    for key in options:
-        if key not in _KEYS and key not in _MORE_KEYS:
-            raise broken(f"the options have the key {shown(key)!r}, which is no part of the format")
+    only_keys(options, "the object 'options'", _KEYS, _MORE_KEYS)
     if "method_options" in options:
         _check_method_options(options["method_options"])
     grid, hierarchy = options["grid"], options["hierarchy"]
@@ -49,10 +44,10 @@ def parse_options(options: Any) -> Options:
             raise broken("a release on zones has a bbox or a crs")
         return Options(columns=_columns(hierarchy))
     name, _, number = grid.partition(":") if isinstance(grid, str) else ("", "", "")
-    if name == "h3" and re.fullmatch(r"[0-9]{1,2}", number) and int(number) <= _FINEST_H3:
+    if name == "h3":
         if hierarchy not in ("h3", "h3-binary") or "crs" in options:
             raise broken("hierarchy or crs do not go with an H3 grid")
-        return Options(resolution=int(number), binary=hierarchy == "h3-binary", bbox=box)
+        return Options(resolution=_resolution(number), binary=hierarchy == "h3-binary", bbox=box)
     if name == "quadtree":
         if hierarchy != "quadtree" or not isinstance(options.get("crs"), str):
             raise broken("hierarchy or crs do not go with a quadtree")
@@ -66,6 +61,12 @@ def _columns(hierarchy: Any) -> tuple[str, ...] | None:
     if not isinstance(hierarchy, list) or not hierarchy or not all(isinstance(c, str) and c for c in hierarchy):
         raise broken("'hierarchy' of the manifest is neither ward nor a list of columns")
     return tuple(hierarchy)
+
+
+def _resolution(number: str) -> int:
+    if not re.fullmatch(r"0|[1-9][0-9]?", number) or int(number) > _FINEST_H3:
+        raise broken("'grid' of the manifest has no H3 resolution")
+    return int(number)
 
 
 def _side(number: str) -> float:

@@ -1,0 +1,11 @@
+"""Run every benchmark: make bench, or python -m benchmarks NAME for one."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+NAMES = ["odkanon"]
+
+for name in sys.argv[1:] or NAMES:
+    importlib.import_module(f"benchmarks.{name}").main()

@@ -1,0 +1,140 @@
+"""crosscut: one map of origin areas and one map of destination areas, each the best for the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil.methods._frontier import POINTS, FrontierPoint, check_points, frontier_point
+from flowveil.methods._grids import Grid, Grids
+from flowveil.methods._steer import check_budget, check_precision, too_precise
+from flowveil.problem import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil._arrays import FloatArray
+    from flowveil.problem import Problem
+
+STEPS = 64  # prices of the continuation
+CLOSER = 12  # bisections of the price towards the goal
+
+
+def solve(problem: Problem) -> Solution:
+    """Return the grid of least loss within the budget (of least suppression with the precision asked for)."""
+    grids = Grids(problem.cube, problem.axes)
+    if problem.max_gbar is not None:
+        grid, lam = _to_precision(grids, problem.max_gbar)
+    else:
+        grid, lam = _to_budget(grids, problem)
+    return _solution(problem, grid, (f"lambda {lam:g}",))
+
+
+def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
+    """Return what crosscut reaches at different prices of a suppressed trip."""
+    check_points(points)
+    grids = Grids(problem.cube, problem.axes)
+    prices, found = _sweep(grids, max(points, STEPS))
+    rows = [frontier_point(problem, lam, grid.published) for lam, grid in zip(prices.tolist(), found, strict=True)]
+    best = [row for row in rows if not any(_dominates(other, row) for other in rows)]
+    chosen = np.unique(np.linspace(0, len(best) - 1, points).round().astype(np.int64))
+    return [best[row] for row in chosen.tolist()]
+
+
+def _sweep(grids: Grids, steps: int) -> tuple[FloatArray, list[Grid]]:
+    """Return rising prices of a withheld trip and the best grid found at each.
+
+    A falling sequence starts from the coarsest grid, a rising one from where that ends; each step starts from the one
+    before, so that areas split and merge a few at a time.
+    """
+    cube = grids.cube
+    rate = (cube.loss / cube.trips)[grids.available]
+    rate = rate[rate > 0]
+    low, high = (float(rate.min()), float(rate.max()) * cube.total) if len(rate) else (1.0, 1.0)
+    prices = np.append(0.0, np.geomspace(low, high, steps - 1))
+    falling: list[Grid] = []
+    grid = grids.coarsest()
+    for lam in prices[::-1].tolist():
+        grid = grids.improve(grid, lam)
+        falling.append(grid)
+    best = []
+    for lam, other in zip(prices.tolist(), reversed(falling), strict=True):
+        grid = grids.improve(grid, lam)
+        best.append(min(grid, other, key=lambda grid: grid.value(lam)))
+    return prices, best
+
+
+def _to_budget(grids: Grids, problem: Problem) -> tuple[Grid, float]:
+    prices, found = _sweep(grids, STEPS)
+    least = min([grids.coarsest(), *found], key=lambda grid: grid.suppressed)
+    check_budget(least.suppressed, problem)
+    grid, lam = _close_in(
+        grids, prices, [*found[:-1], least], lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
+    )
+    return grids.spend(grid, problem.budget - grid.suppressed), lam
+
+
+def _to_precision(grids: Grids, max_gbar: float) -> tuple[Grid, float]:
+    check_precision(max_gbar)
+    excess = grids.cube.trips * (grids.cube.tiles - max_gbar)
+    prices, found = _sweep(grids, STEPS)
+
+    def fine(grid: Grid) -> bool:
+        return bool(len(grid.published)) and float(excess[grid.published].sum()) <= 0
+
+    if not any(fine(grid) for grid in found):
+        raise too_precise(max_gbar)
+    return _close_in(grids, prices, found, fine, lambda grid: grid.suppressed, 1)
+
+
+def _close_in(
+    grids: Grids,
+    prices: FloatArray,
+    found: list[Grid],
+    good: Callable[[Grid], bool],
+    rank: Callable[[Grid], float],
+    side: int,
+) -> tuple[Grid, float]:
+    """Return the best good grid, looking further between the best one found and its neighbor on one side."""
+    here = min((place for place, grid in enumerate(found) if good(grid)), key=lambda place: rank(found[place]))
+    beyond = here + side
+    best, best_lam = found[here], float(prices[here])
+    if not 0 <= beyond < len(found):
+        return best, best_lam
+    inner, outer = (best, best_lam), (found[beyond], float(prices[beyond]))
+    for _ in range(CLOSER):
+        lam = (inner[1] + outer[1]) / 2
+        tried = [grids.improve(grid, lam) for grid, _ in (inner, outer)]
+        for grid in tried:
+            if good(grid) and rank(grid) < rank(best):
+                best, best_lam = grid, lam
+        grid = min(tried, key=lambda grid: grid.value(lam))
+        if good(grid):
+            inner = (grid, lam)
+        else:
+            outer = (grid, lam)
+    return best, best_lam
+
+
+def _dominates(one: FrontierPoint, other: FrontierPoint) -> bool:
+    """Whether a point is no worse in both precision and suppression, and better in one."""
+    return (
+        one.gbar <= other.gbar
+        and one.suppressed <= other.suppressed
+        and (one.gbar, one.suppressed) != (other.gbar, other.suppressed)
+    )
+
+
+def _solution(problem: Problem, grid: Grid, notes: tuple[str, ...]) -> Solution:
+    """Return the flows of a grid, and the flow of each tile pair."""
+    flows = problem.flows
+    origin, destination = problem.cube.node[:, grid.published]
+    key = origin * len(flows.destinations) + destination  # sorted, as the cells of the cube are
+    first = flows.origins.area_of(np.flatnonzero(grid.areas[0]))[flows.origin]
+    second = flows.destinations.area_of(np.flatnonzero(grid.areas[1]))[flows.destination]
+    wanted = first * len(flows.destinations) + second
+    place = np.searchsorted(key, wanted)
+    place[place == len(key)] = 0
+    group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
+    return Solution(origin, destination, group, notes=notes)

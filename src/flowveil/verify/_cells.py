@@ -1,0 +1,144 @@
+"""H3 cells and groups of sibling cells, with the h3 package alone."""
+
+from __future__ import annotations
+
+import re
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import h3.api.basic_int as h3
+import numpy as np
+import shapely
+
+from flowveil.verify._broken import broken, shown
+from flowveil.verify._ground import ClimbingSide, close
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil.verify._ground import Point
+
+_TOP = "world"
+_FINEST = 15
+# The fixed tree over child digits: each group with the group above it ("" is the whole cell).
+_GROUP_ABOVE = {"1236": "", "045": "", "13": "1236", "26": "1236", "45": "045"}
+_GROUP_OF_DIGIT = ("045", "13", "26", "13", "45", "45", "26")
+_TOLERANCE = 1e-7  # degrees: about a centimeter
+_MOST_COUNTED_TILES = 5_000_000  # a bbox with more tiles is not counted
+
+# A node of the tree: cell and digits ("" for the whole cell). The top has no cell.
+Node = tuple[int, str]
+_WORLD: Node = (0, "")
+
+
+class Cells:
+    """Areas are H3 cells up to one resolution, and with `binary` groups of siblings too."""
+
+    top = _TOP
+
+    def __init__(self, resolution: int, *, binary: bool, bbox: tuple[float, float, float, float] | None = None) -> None:
+        self._resolution = resolution
+        self._binary = binary
+        self._bbox = bbox
+
+    def check_id(self, area: str) -> None:
+        """Raise unless the id is a cell of the grid, or a group of the fixed tree."""
+        found = re.fullmatch(r"([0-9a-f]{15})(?::([0-6]{2,4}))?", area)
+        if not found or not h3.is_valid_cell(int(found[1], 16)):
+            raise broken(f"{shown(area)!r} is not the id of an H3 area")
+        resolution = h3.get_resolution(int(found[1], 16))
+        if found[2] is None:
+            if resolution > self._resolution:
+                raise broken(f"the area {shown(area)} is finer than the grid")
+        elif not self._binary or found[2] not in _GROUP_ABOVE or resolution >= self._resolution:
+            raise broken(f"the area {shown(area)} is not a group of cells of the hierarchy")
+
+    def tiles(self, area: str) -> int:
+        """Return how many cells of the grid's resolution an area has."""
+        return sum(h3.cell_to_children_size(cell, self._resolution) for cell in _cells(_node(area)))
+
+    def is_center(self, area: str, point: Point | None) -> bool:
+        """Whether this is the center of the cell, or the mean of the group's on the sphere."""
+        radians = np.radians([h3.cell_to_latlng(cell) for cell in _cells(_node(area))])
+        lat, lon = radians[:, 0], radians[:, 1]
+        x, y, z = (np.cos(lat) * np.cos(lon)).sum(), (np.cos(lat) * np.sin(lon)).sum(), np.sin(lat).sum()
+        mean = float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
+        return point is not None and close(point, mean, _TOLERANCE)
+
+    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+        """Whether this is the outline. Outlines across 180 degrees are written in several ways: not compared."""
+        if shape is None:
+            return False
+        rings = [np.array(h3.cell_to_boundary(cell))[:, ::-1] for cell in _cells(_node(area))]
+        if np.ptp(np.concatenate(rings)[:, 0]) > 180:
+            return True
+        outline = shapely.union_all([shapely.Polygon(ring) for ring in rings])
+        same_size = abs(shape.area - outline.area) <= 1e-6 * outline.area
+        return bool(same_size and shapely.hausdorff_distance(shape, outline) <= _TOLERANCE)
+
+    def most_tiles_of_bbox(self) -> int | None:
+        """Return the cells whose centers lie in the bbox."""
+        if self._bbox is None:
+            return None
+        west, south, east, north = self._bbox
+        height = np.sin(np.radians(north)) - np.sin(np.radians(south))
+        share = (east - west) / 360 * height / 2  # of the globe
+        if share * h3.get_num_cells(self._resolution) > 2 * _MOST_COUNTED_TILES:
+            return None
+        outline = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
+        return len(h3.h3shape_to_cells(outline, self._resolution))
+
+    def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return the cells of both ends; every point on the globe has one."""
+        ends = []
+        for end in ("start", "end"):
+            lon, lat = (_numbers(batch, f"{end}_{axis}", usable) for axis in ("lon", "lat"))
+            cells = map(h3.latlng_to_cell, lat, lon, repeat(self._resolution))
+            tiles = np.zeros(len(usable), np.int64)
+            tiles[usable] = np.fromiter(cells, np.int64, len(lat))
+            ends.append(tiles)
+        return ends[0], ends[1], usable
+
+    def side(self, areas: Sequence[str]) -> ClimbingSide:
+        """Return the areas of one side."""
+        nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
+        return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))
+
+    def _above(self, node: Node) -> Node | None:
+        cell, digits = node
+        if digits:
+            return cell, _GROUP_ABOVE[digits]
+        if node == _WORLD:
+            return None
+        resolution = h3.get_resolution(cell)
+        if resolution == 0:
+            return _WORLD
+        parent = h3.cell_to_parent(cell, resolution - 1)
+        return parent, _GROUP_OF_DIGIT[_digit(cell, resolution)] if self._binary else ""
+
+
+def _node(area: str) -> Node:
+    cell, _, digits = area.partition(":")
+    return int(cell, 16), digits
+
+
+def _digit(cell: int, resolution: int) -> int:
+    """Return the digit that leads to a cell from its parent."""
+    return (cell >> (3 * (_FINEST - resolution))) & 7
+
+
+def _cells(node: Node) -> list[int]:
+    cell, digits = node
+    if not digits:
+        return [cell]
+    resolution = h3.get_resolution(cell) + 1
+    return [child for child in h3.cell_to_children(cell) if str(_digit(child, resolution)) in digits]
+
+
+def _numbers(batch: pa.RecordBatch, name: str, usable: BoolArray) -> list[float]:
+    values: FloatArray = batch.column(name).to_numpy(zero_copy_only=False)
+    numbers: list[float] = values[usable].tolist()
+    return numbers

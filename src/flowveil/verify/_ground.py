@@ -1,0 +1,113 @@
+"""What the checker must know of places, whatever kind they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from flowveil.verify._forest import NONE, Forest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    import pyarrow as pa
+    import shapely
+
+    from flowveil._arrays import BoolArray, IntArray
+
+Point = tuple[float, float]  # lon, lat
+
+
+class Ground(Protocol):
+    """Places as the ids of areas describe them."""
+
+    top: str  # the id of the area that holds everything
+
+    def check_id(self, area: str) -> None:
+        """Raise unless the id is that of an area."""
+
+    def tiles(self, area: str) -> int:
+        """Return how many tiles an area has."""
+
+    def is_center(self, area: str, point: Point | None) -> bool:
+        """Whether this is the published center of an area; None stands for no center."""
+
+    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+        """Whether this is the outline of an area; None stands for no outline."""
+
+    def most_tiles_of_bbox(self) -> int | None:
+        """Return the tiles of the bbox, None where they are not counted."""
+
+    def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return origin and destination tile of each row, and which rows have both; only `usable` rows are read."""
+
+    def side(self, areas: Sequence[str]) -> Side:
+        """Return the areas of one side, ready to say which holds a tile."""
+
+
+class Side(Protocol):
+    """The published areas of one side."""
+
+    forest: Forest
+
+    def smallest(self, tiles: IntArray) -> IntArray:
+        """Return the number of the smallest area that holds each tile, -1 for none; notes the tiles as seen."""
+
+    def tiles_seen(self) -> IntArray:
+        """Return for each area the leaves it has in the tree of this side."""
+
+
+class ClimbingSide:
+    """Areas of a grid: from a tile or an area, climb a fixed tree until a published area is met."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Hashable],
+        above: Callable[[Any], Hashable | None],
+        node_of_tile: Callable[[int], Hashable],
+    ) -> None:
+        self._number = {node: number for number, node in enumerate(nodes)}
+        self._above = above
+        self._node_of_tile = node_of_tile
+        self._met: dict[Hashable, int] = {}
+        self._tiles = np.zeros(0, np.int64)  # seen so far, sorted
+        self._areas = np.zeros(0, np.int64)
+        self.forest = Forest(np.array([self._climb(above(node)) for node in nodes], np.int64))
+
+    def smallest(self, tiles: IntArray) -> IntArray:
+        """Return the number of the smallest area that holds each tile, -1 for none; notes the tiles as seen."""
+        new = np.setdiff1d(tiles, self._tiles)
+        if len(new):
+            areas = np.fromiter((self._climb(self._node_of_tile(tile)) for tile in new.tolist()), np.int64, len(new))
+            known = np.concatenate([self._tiles, new])
+            order = np.argsort(known)
+            self._tiles, self._areas = known[order], np.concatenate([self._areas, areas])[order]
+        found: IntArray = self._areas[np.searchsorted(self._tiles, tiles)]
+        return found
+
+    def tiles_seen(self) -> IntArray:
+        """Return how many of the tiles seen lie in each area."""
+        inside = self._areas[self._areas != NONE]
+        return self.forest.add_up(np.bincount(inside, minlength=len(self.forest)).astype(np.int64))
+
+    def _climb(self, node: Hashable | None) -> int:
+        path = []
+        found = NONE
+        while node is not None:
+            if node in self._number:
+                found = self._number[node]
+                break
+            if node in self._met:
+                found = self._met[node]
+                break
+            path.append(node)
+            node = self._above(node)
+        self._met.update(dict.fromkeys(path, found))
+        return found
+
+
+def close(one: Point, other: Point, tolerance: float) -> bool:
+    """Whether two points are the same but for rounding, on either side of 180 degrees."""
+    east = abs(one[0] - other[0])
+    return min(east, abs(360 - east)) <= tolerance and abs(one[1] - other[1]) <= tolerance

@@ -1,0 +1,139 @@
+"""Squares of a quadtree, with pyproj and whole numbers alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyproj
+import shapely
+
+from flowveil.verify._broken import broken, shown
+from flowveil.verify._ground import ClimbingSide, close
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil.verify._ground import Point
+
+_TOP = "world"
+_HIGHEST = 30  # levels; tiles of a square, 4 to this power, stay within 64 bits
+_FARTHEST = 1 << 28  # squares from 0,0: beyond, a projection has gone wild
+_BITS = 32
+_TOLERANCE = 1e-7  # degrees: about a centimeter
+
+# A node of the tree: level, x, y. The top is above every level.
+Node = tuple[int, int, int]
+_WORLD: Node = (_HIGHEST + 1, 0, 0)
+
+
+class Squares:
+    """Areas are squares of `side` * 2**level meters, anchored at 0,0 of a CRS."""
+
+    top = _TOP
+
+    def __init__(self, side: float, crs: str, bbox: tuple[float, float, float, float] | None) -> None:
+        try:
+            plane = pyproj.CRS.from_user_input(crs)
+        except pyproj.exceptions.CRSError:
+            raise broken("'crs' of the manifest is not known") from None
+        if not plane.is_projected:
+            raise broken("'crs' of the manifest is not a plane")
+        self._side = side
+        self._bbox = bbox
+        self._to_plane = pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True)
+        self._to_degrees = pyproj.Transformer.from_crs(plane, "EPSG:4326", always_xy=True)
+
+    def check_id(self, area: str) -> None:
+        """Raise unless the id is `q:level/x/y`, written in one way."""
+        number = r"(0|-?[1-9][0-9]{0,9})"
+        found = re.fullmatch(rf"q:(0|[1-9][0-9]?)/{number}/{number}", area)
+        if not found or int(found[1]) > _HIGHEST or max(abs(int(found[2])), abs(int(found[3]))) > _FARTHEST:
+            raise broken(f"{shown(area)!r} is not the id of a square")
+
+    def tiles(self, area: str) -> int:
+        """Return how many squares of level 0 an area has."""
+        return int(4 ** _node(area)[0])
+
+    def is_center(self, area: str, point: Point | None) -> bool:
+        """Whether this is the center of the square; none where the projection does not reach."""
+        west, south, width = self._corner(area)
+        lon, lat = self._to_degrees.transform(west + width / 2, south + width / 2)
+        if not (math.isfinite(lon) and math.isfinite(lat)):
+            return point is None
+        return point is not None and close(point, (lon, lat), _TOLERANCE)
+
+    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+        """Whether this is the square, looked at in the plane, where its edges are straight."""
+        west, south, width = self._corner(area)
+        square = shapely.box(west, south, west + width, south + width)
+        tolerance = 0.05 + 1e-6 * width  # meters
+        back_and_forth = _moved(_moved(square, self._to_degrees), self._to_plane)
+        if not shapely.hausdorff_distance(back_and_forth, square) <= tolerance:  # also when it is NaN
+            return True  # the projection does not reach this far: nothing to compare with
+        if shape is None:
+            return False
+        return bool(shapely.hausdorff_distance(_moved(shape, self._to_plane), square) <= tolerance)
+
+    def most_tiles_of_bbox(self) -> int | None:
+        """Return the squares of the rectangle in the plane that holds the corners of the bbox."""
+        if self._bbox is None:
+            return None
+        west, south, east, north = self._bbox
+        x, y = self._to_plane.transform([west, west, east, east], [south, north, south, north])
+        if not np.isfinite([x, y]).all():
+            return None
+        columns, rows = (math.floor(max(v) / self._side) - math.floor(min(v) / self._side) + 1 for v in (x, y))
+        return int(columns * rows)
+
+    def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return the squares of both ends; points that the projection does not reach have none."""
+        ends = [self._squares(batch, end, usable) for end in ("start", "end")]
+        return ends[0][0], ends[1][0], ends[0][1] & ends[1][1]
+
+    def side(self, areas: Sequence[str]) -> ClimbingSide:
+        """Return the areas of one side."""
+        nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
+        return ClimbingSide(nodes, _above, _node_of_tile)
+
+    def _squares(self, batch: pa.RecordBatch, end: str, usable: BoolArray) -> tuple[IntArray, BoolArray]:
+        lon, lat = (batch.column(f"{end}_{axis}").to_numpy(zero_copy_only=False)[usable] for axis in ("lon", "lat"))
+        x, y = (np.asarray(axis, np.float64) for axis in self._to_plane.transform(lon, lat))
+        with np.errstate(invalid="ignore"):
+            column, row = np.floor(x / self._side), np.floor(y / self._side)
+            good = (np.abs(column) < _FARTHEST) & (np.abs(row) < _FARTHEST)
+        column, row = (np.where(good, part, 0).astype(np.int64) + _FARTHEST for part in (column, row))
+        tiles, reached = np.zeros(len(usable), np.int64), np.zeros(len(usable), bool)
+        tiles[usable] = (column << _BITS) | row
+        reached[usable] = good
+        return tiles, reached
+
+    def _corner(self, area: str) -> tuple[float, float, float]:
+        level, x, y = _node(area)
+        width = self._side * 2.0**level
+        return x * width, y * width, width
+
+
+def _moved(shape: shapely.Geometry, transformer: pyproj.Transformer) -> shapely.Geometry:
+    return shapely.transform(shape, lambda points: np.column_stack(transformer.transform(points[:, 0], points[:, 1])))
+
+
+def _node(area: str) -> Node:
+    level, x, y = area.removeprefix("q:").split("/")
+    return int(level), int(x), int(y)
+
+
+def _node_of_tile(tile: int) -> Node:
+    return 0, (tile >> _BITS) - _FARTHEST, (tile & ((1 << _BITS) - 1)) - _FARTHEST
+
+
+def _above(node: Node) -> Node | None:
+    level, x, y = node
+    if node == _WORLD:
+        return None
+    return _WORLD if level == _HIGHEST else (level + 1, x >> 1, y >> 1)

@@ -1,0 +1,196 @@
+"""The two tables of a release: columns, types, metadata, order."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowveil.verify._broken import broken, flow_name, shown
+from flowveil.verify._folder import AREAS, FLOWS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._arrays import IntArray
+    from flowveil.verify._manifest import Promise
+
+SIDES = ("origin", "destination")
+_ARROW = b"ARROW:schema"  # how pyarrow notes the types of columns
+_GEO = b"geo"
+_FIELD_ID = b"PARQUET:field_id"  # what pyarrow sees in every Parquet file
+_LARGEST_COUNT = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class FlowTable:
+    """flows.parquet: sorted by (origin, destination), each pair once."""
+
+    origin: list[str]
+    destination: list[str]
+    trips: IntArray
+    persons: IntArray | None
+    weight: IntArray | None
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+    def name(self, flow: int) -> str:
+        """Return how a flow is named in messages."""
+        return flow_name(self.origin[flow], self.destination[flow])
+
+
+@dataclass(frozen=True, eq=False)
+class AreasTable:
+    """areas.parquet, row by row, and its GeoParquet metadata."""
+
+    area: list[str]
+    side: list[str]
+    lon: list[float | None]
+    lat: list[float | None]
+    tiles: list[int | None]
+    members: list[list[str | None] | None] | None
+    geometry: list[bytes | None]
+    geo: bytes
+
+
+def read_flows(folder: Path, promise: Promise) -> FlowTable:
+    """Read flows.parquet and check all that can be seen without the input."""
+    types = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64()}
+    if promise.unit is not None:
+        types["persons"] = pa.int64()
+    if promise.weight is not None:
+        types["weight"] = pa.int64()
+    table, _ = _read(folder / FLOWS, types, set())
+    for name in types:
+        if table[name].null_count:
+            raise broken(f"{name!r} of {FLOWS} has a null")
+    flows = FlowTable(
+        origin=table["origin"].to_pylist(),
+        destination=table["destination"].to_pylist(),
+        trips=_numbers(table, "trips"),
+        persons=_numbers(table, "persons") if promise.unit is not None else None,
+        weight=_numbers(table, "weight") if promise.weight is not None else None,
+    )
+    _check_order(flows)
+    _check_counts(flows)
+    return flows
+
+
+def read_areas(folder: Path, *, by_zone: bool) -> AreasTable:
+    """Read areas.parquet; its values are checked elsewhere."""
+    numbers = {"lon": pa.float64(), "lat": pa.float64(), "tiles": pa.int64()}
+    types = {"area": pa.string(), "side": pa.string(), **numbers, "geometry": pa.binary()}
+    if by_zone:
+        types["members"] = pa.list_(pa.string())
+    table, metadata = _read(folder / AREAS, types, {_GEO})
+    if _GEO not in metadata:
+        raise broken(f"{AREAS} has no GeoParquet metadata")
+    for name in ("area", "side"):
+        if table[name].null_count:
+            raise broken(f"{name!r} of {AREAS} has a null")
+    columns = {name: table[name].to_pylist() for name in types}
+    return AreasTable(**columns | {"members": columns.get("members"), "geo": metadata[_GEO]})
+
+
+def check_use(flows: FlowTable, areas: AreasTable) -> None:
+    """Raise unless the areas are exactly those that occur in flows, side by side."""
+    rows = list(zip(areas.area, areas.side, strict=True))
+    listed = set(rows)
+    for area, side in rows:
+        if side not in SIDES:
+            raise broken(f"the area {shown(area)} has a side that is neither origin nor destination")
+    if len(listed) < len(rows):
+        twice = next(row for place, row in enumerate(rows) if row in set(rows[:place]))
+        raise broken(f"the {twice[1]} area {shown(twice[0])} is listed twice")
+    used = {(area, side) for side, ids in zip(SIDES, (flows.origin, flows.destination), strict=True) for area in ids}
+    for area, side in sorted(used - listed):
+        raise broken(f"the {side} area {shown(area)} is missing in {AREAS}")
+    for area, side in sorted(listed - used):
+        raise broken(f"the {side} area {shown(area)} does not occur in any flow")
+
+
+def _read(path: Path, types: dict[str, pa.DataType], keys: set[bytes]) -> tuple[pa.Table, dict[bytes, bytes]]:
+    """Read a Parquet file that has exactly these columns and no metadata but these keys."""
+    try:
+        with pq.ParquetFile(path) as file:
+            metadata = dict(file.metadata.metadata or {})
+            _check_metadata(path.name, metadata, file.schema_arrow, keys)
+            _check_columns(path.name, file.schema_arrow, types)
+            table = file.read()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise broken(f"{path.name} cannot be read: {shown(error)}") from None
+    return table, metadata
+
+
+def _check_columns(file: str, schema: pa.Schema, types: dict[str, pa.DataType]) -> None:
+    for name in schema.names:
+        if name not in types:
+            raise broken(f"{file} has the column {shown(name)!r}, which is no part of the format")
+    for name, kind in types.items():
+        if schema.names.count(name) != 1:
+            raise broken(f"{file} does not have one column {name!r}")
+        found = schema.field(name).type
+        if found != kind and not (
+            pa.types.is_list(kind) and pa.types.is_list(found) and found.value_type == pa.string()
+        ):
+            raise broken(f"the column {name!r} of {file} is {shown(found)}, not {kind}")
+
+
+def _check_metadata(file: str, metadata: dict[bytes, bytes], schema: pa.Schema, allowed: set[bytes]) -> None:
+    schemas = [schema]
+    if _ARROW in metadata:
+        try:
+            note = pa.py_buffer(base64.b64decode(metadata[_ARROW], validate=True))
+            schemas.append(pa.ipc.read_schema(note))
+        except (binascii.Error, pa.ArrowException, OSError):
+            raise broken(f"the metadata of {file} cannot be read") from None
+    keys = [key for found in (metadata, *(s.metadata or {} for s in schemas)) for key in found]
+    fields = [field for found in schemas for field in _fields(found)]
+    inner = [key for field in fields for key in field.metadata or {} if key != _FIELD_ID]
+    for key in [*(key for key in keys if key not in allowed and key != _ARROW), *inner]:
+        raise broken(
+            f"{file} has the metadata key {shown(key.decode(errors='replace'))!r}, which is no part of the format"
+        )
+
+
+def _fields(schema: pa.Schema) -> list[pa.Field]:
+    found: list[pa.Field] = []
+    waiting = [schema.field(place) for place in range(len(schema.names))]
+    while waiting:
+        field = waiting.pop()
+        found.append(field)
+        waiting += [field.type.field(place) for place in range(field.type.num_fields)]
+    return found
+
+
+def _numbers(table: pa.Table, name: str) -> IntArray:
+    return np.asarray(table[name].to_numpy(), np.int64)
+
+
+def _check_order(flows: FlowTable) -> None:
+    pairs = list(zip(flows.origin, flows.destination, strict=True))
+    for place in range(1, len(pairs)):
+        if pairs[place] == pairs[place - 1]:
+            raise broken(f"the flow {flows.name(place)} occurs twice")
+        if pairs[place] < pairs[place - 1]:
+            twice = pairs[place] in set(pairs[:place])
+            raise broken(f"the flow {flows.name(place)} " + ("occurs twice" if twice else "is not in sorted order"))
+
+
+def _check_counts(flows: FlowTable) -> None:
+    for name, values, least in (("trips", flows.trips, 1), ("persons", flows.persons, 1), ("weight", flows.weight, 0)):
+        if values is None:
+            continue
+        if len(bad := np.flatnonzero((values < least) | (values > _LARGEST_COUNT))):
+            raise broken(f"the flow {flows.name(int(bad[0]))} has an impossible number in {name!r}")
+    if flows.persons is not None and len(bad := np.flatnonzero(flows.persons > flows.trips)):
+        raise broken(f"the flow {flows.name(int(bad[0]))} has more persons than trips")
+    if sum(flows.trips.tolist()) > _LARGEST_COUNT:
+        raise broken("the trips of all flows pass 64 bits")

@@ -1,0 +1,147 @@
+"""The cube holds exactly the publishable pairs, whatever the trees, tests and losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowveil._errors import InputError, UnknownNameError
+from flowveil.flows import Flows
+from flowveil.places import Hierarchy
+from flowveil.problem import Axis, Problem, Requirement, _kernels
+from tests.trees import Oracle, flows_between, hierarchies, problems
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems())
+def test_cells_are_the_publishable_pairs(problem):
+    """Nodes, trips and losses are those of the definition."""
+    oracle, cube = Oracle(problem), problem.cube
+
+    pairs = [(o, d) for o in range(len(oracle.trees[0])) for d in range(len(oracle.trees[1])) if oracle.cell(o, d)[1]]
+
+    assert list(zip(*cube.node.tolist(), strict=True)) == pairs
+    assert cube.trips.tolist() == [oracle.cell(*pair)[0] for pair in pairs]
+    assert cube.loss.tolist() == pytest.approx([oracle.cell(*pair)[2] for pair in pairs])
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_links_and_withheld_trips(problem):
+    """A cell's parent is one step up; a split withholds what its publishable children do not hold."""
+    oracle, cube = Oracle(problem), problem.cube
+    pairs = list(zip(*cube.node.tolist(), strict=True))
+
+    for axis, tree in enumerate(oracle.trees):
+        for cell, pair in enumerate(pairs):
+            above = list(pair)
+            above[axis] = int(tree.parent[pair[axis]])
+            assert cube.parent[axis, cell] == (pairs.index(tuple(above)) if above[axis] >= 0 else -1)
+            children = [(*pair[:axis], child, *pair[axis + 1 :]) for child in oracle.children(axis, pair[axis])]
+            lost = sum(oracle.cell(*child)[0] for child in children if not oracle.cell(*child)[1])
+            if children:
+                assert cube.withheld[axis, cell] == lost
+            assert cube.splittable[axis, cell] == bool(children)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_cube_agrees_with_measure_pairs(problem):
+    """The compiled tests of the cube and the requirement's own agree."""
+    flows, cube = problem.flows, problem.cube
+    here = set(zip(*cube.node.tolist(), strict=True))
+
+    for up in range(3):
+        pairs = problem.measure_pairs(
+            flows.origins.up(flows.origin, up), flows.destinations.up(flows.destination, 2 - up)
+        )
+        for origin, destination, good in zip(pairs.origin, pairs.destination, pairs.publishable, strict=True):
+            assert ((int(origin), int(destination)) in here) == bool(good)
+
+
+@dataclass(frozen=True, eq=False)
+class _Timed(Problem):
+    """A problem with a third axis, as time will be."""
+
+    times: Axis | None = None
+
+    @property
+    def axes(self):
+        return (*super().axes, self.times)
+
+
+@st.composite
+def timed_problems(draw):
+    """Draw tile pairs that each have a time."""
+    flows = draw(flows_between(draw(hierarchies(5)), draw(hierarchies(5)), people=False))
+    tree = draw(hierarchies(5))
+    leaves = st.sampled_from(np.flatnonzero(tree.is_leaf).tolist())
+    times = Axis(tree, np.array([draw(leaves) for _ in range(len(flows))], np.int64))
+    return _Timed(flows, Requirement(draw(st.integers(1, 4))), 0, times=times)
+
+
+@settings(max_examples=60, deadline=None)
+@given(timed_problems())
+def test_three_axes(problem):
+    """Cells of three axes hold the trips whose leaves lie under all three nodes."""
+    flows, cube, axes = problem.flows, problem.cube, problem.axes
+    oracle = Oracle(Problem(flows, problem.requirement, 0))
+    under = [*oracle.leaves, [oracle._leaves(axes[2].hierarchy, node) for node in range(len(axes[2].hierarchy))]]
+
+    expected = {}
+    for cell in np.ndindex(*(len(axis.hierarchy) for axis in axes)):
+        inside = [all(axis.leaf[row] in under[a][cell[a]] for a, axis in enumerate(axes)) for row in range(len(flows))]
+        if (trips := int(flows.trips[inside].sum())) >= problem.requirement.k:
+            expected[cell] = (trips, trips * sum(len(under[a][node]) for a, node in enumerate(cell)))
+
+    found = zip(zip(*cube.node.tolist(), strict=True), zip(cube.trips, cube.loss, strict=True), strict=True)
+    assert {cell: (int(trips), int(loss)) for cell, (trips, loss) in found} == expected
+
+
+def test_keys_do_not_overflow():
+    """Axes whose node numbers do not fit 64 bits together are refused, not mixed up."""
+    tree, _ = Hierarchy.from_parents(np.array([-1, 0, 0]), np.arange(3, dtype=np.uint64))
+
+    class Many(Problem):
+        @property
+        def axes(self):
+            return (super().axes[0],) * 41
+
+    one = np.array([1])
+    with pytest.raises(InputError, match="too large"):
+        _ = Many(Flows(None, tree, tree, one, one, one), Requirement(1), 0).cube
+
+
+def test_unknown_loss_and_missing_weights():
+    """A loss that does not exist and a weight test without weights are refused with a hint."""
+    tree, _ = Hierarchy.from_parents(np.array([-1, 0, 0]), np.arange(3, dtype=np.uint64))
+    one = np.array([1])
+    flows = Flows(None, tree, tree, one, one, one)
+
+    with pytest.raises(UnknownNameError, match="metres"):
+        _ = Problem(flows, Requirement(1), 0, loss="meter").cube
+    with pytest.raises(InputError, match="weight"):
+        _ = Problem(flows, Requirement(1, k_weight=2), 0).cube
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems())
+def test_compiled_loops_equal_plain_ones(problem):
+    """Numba changes the speed only."""
+    expected = problem.cube
+
+    compiled = {name: getattr(_kernels, name) for name in ("split_groups", "descend", "sum_of_meters", "spread_error")}
+    try:
+        for name in compiled:
+            setattr(_kernels, name, getattr(_kernels, f"_{name}"))
+        plain = Problem(problem.flows, problem.requirement, 0, loss=problem.loss).cube
+    finally:
+        for name, function in compiled.items():
+            setattr(_kernels, name, function)
+
+    assert np.array_equal(plain.node, expected.node)
+    assert plain.loss.tolist() == pytest.approx(expected.loss.tolist())

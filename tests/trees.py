@@ -1,0 +1,264 @@
+"""Hypothesis strategies for small problems, and the plain definitions that solvers are checked against."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+
+from flowveil.flows import WEIGHT_UNIT, Flows, People
+from flowveil.places import ROOT, Hierarchy, meters_between
+from flowveil.problem import LOSSES, Problem, Requirement
+
+
+class PointPlaces:
+    """Places whose nodes lie at points that follow from their keys; the root has none unless asked for."""
+
+    top = "all"
+    by_zone = True
+
+    def __init__(self, root_has_center):
+        self.root_has_center = root_has_center
+
+    def centers(self, hierarchy, nodes):
+        """Return lon and lat of nodes."""
+        key = hierarchy.key[nodes].astype(float)
+        lon, lat = key * 7 % 11, key * 5 % 13
+        if not self.root_has_center:
+            lon[nodes == ROOT] = np.nan
+        return lon, lat
+
+
+@st.composite
+def hierarchies(draw, most_nodes=7):
+    """Draw a tree of any shape: uneven depths, single children."""
+    count = draw(st.integers(1, most_nodes))
+    parent = [-1] + [draw(st.integers(max(0, node - 3), node - 1)) for node in range(1, count)]
+    key = draw(st.permutations(range(count)))
+    return Hierarchy.from_parents(np.array(parent), np.array(key, np.uint64))[0]
+
+
+@st.composite
+def flows_between(draw, origins, destinations, *, most_trips=30, people=None):
+    """Draw trips between the leaves of two trees, with or without persons and weights."""
+    first, second = (np.flatnonzero(tree.is_leaf).tolist() for tree in (origins, destinations))
+    count = draw(st.integers(1, most_trips))
+    trips = draw(
+        st.lists(
+            st.tuples(st.sampled_from(first), st.sampled_from(second), st.integers(0, 5)),
+            min_size=count,
+            max_size=count,
+        )
+    )
+    weight = np.array(draw(st.lists(st.integers(0, 3), min_size=6, max_size=6))) * WEIGHT_UNIT
+    has_people = draw(st.booleans()) if people is None else people
+    return make_flows(origins, destinations, trips, weight, has_people, PointPlaces(draw(st.booleans())))
+
+
+def make_flows(origins, destinations, trips, weight, has_people, places=None):
+    """Count trips (origin leaf, destination leaf, person) by tile pair."""
+    pairs = sorted({(origin, destination) for origin, destination, _ in trips})
+    number = {pair: place for place, pair in enumerate(pairs)}
+    visits = sorted({(number[origin, destination], person) for origin, destination, person in trips})
+    counts = np.zeros(len(pairs), np.int64)
+    weights = np.zeros(len(pairs), np.int64)
+    for origin, destination, person in trips:
+        counts[number[origin, destination]] += 1
+        weights[number[origin, destination]] += weight[person]
+    pair, person = np.array(visits, np.int64).T
+    return Flows(
+        places=places or PointPlaces(root_has_center=True),
+        origins=origins,
+        destinations=destinations,
+        origin=np.array([origin for origin, _ in pairs], np.int64),
+        destination=np.array([destination for _, destination in pairs], np.int64),
+        trips=counts,
+        weight=weights,
+        people=People(pair, person, weight) if has_people else None,
+    )
+
+
+requirements = st.builds(
+    Requirement,
+    k=st.integers(1, 5),
+    k_weight=st.none() | st.integers(1, 6),
+    min_tiles=st.integers(1, 2),
+)
+
+
+@st.composite
+def problems(draw, *, most_nodes=7, most_trips=30, loss=None):
+    """Draw a problem with any loss and any tests."""
+    flows = draw(
+        flows_between(draw(hierarchies(most_nodes)), draw(hierarchies(most_nodes)), most_trips=most_trips)
+    )
+    budget = draw(st.integers(0, flows.total))
+    return Problem(flows, draw(requirements), budget, loss=loss or draw(st.sampled_from(LOSSES)))
+
+
+prices = st.integers(0, 40) | st.floats(0, 2000, allow_nan=False)
+
+
+@dataclass(eq=False)
+class Oracle:
+    """The definitions of methods.md, computed from single tile pairs."""
+
+    problem: Problem
+
+    def __post_init__(self):
+        self.trees = (self.problem.flows.origins, self.problem.flows.destinations)
+        self.leaves = [[self._leaves(tree, node) for node in range(len(tree))] for tree in self.trees]
+        self.cell = cache(self.cell)
+        self.mosaics = cache(self.mosaics)
+
+    @staticmethod
+    def _leaves(tree, node):
+        below = set()
+        for leaf in np.flatnonzero(tree.is_leaf).tolist():
+            path = leaf
+            while path >= 0 and path != node:
+                path = int(tree.parent[path])
+            if path == node:
+                below.add(leaf)
+        return below
+
+    def inside(self, origin, destination):
+        """Return the tile pairs under a pair of nodes."""
+        flows = self.problem.flows
+        return [
+            row
+            for row in range(len(flows))
+            if flows.origin[row] in self.leaves[0][origin] and flows.destination[row] in self.leaves[1][destination]
+        ]
+
+    def cell(self, origin, destination):
+        """Return trips, whether the tests pass, and loss (infinite if not available) of a pair of nodes."""
+        flows, requirement = self.problem.flows, self.problem.requirement
+        rows = self.inside(origin, destination)
+        trips = int(flows.trips[rows].sum())
+        if flows.people is None:
+            crowd, weight = trips, int(flows.weight[rows].sum())
+        else:
+            persons = {int(p) for r, p in zip(flows.people.pair, flows.people.person, strict=True) if r in rows}
+            crowd, weight = len(persons), int(sum(flows.people.weight[p] for p in persons))
+        tiles = [len(self.leaves[0][origin]), len(self.leaves[1][destination])]
+        good = crowd >= requirement.k and min(tiles) >= requirement.min_tiles
+        if requirement.k_weight is not None:
+            good = good and weight >= requirement.k_weight * WEIGHT_UNIT
+        return trips, good, self._loss(origin, destination, rows, tiles)
+
+    def _loss(self, origin, destination, rows, tiles):
+        flows = self.problem.flows
+        trips = int(flows.trips[rows].sum())
+        if self.problem.loss == "tiles":
+            return float(sum(tiles) * trips)
+        if self.problem.loss == "reconstruction":
+            mean = trips / (tiles[0] * tiles[1])
+            table = dict.fromkeys(itertools.product(self.leaves[0][origin], self.leaves[1][destination]), 0)
+            for row in rows:
+                table[int(flows.origin[row]), int(flows.destination[row])] = int(flows.trips[row])
+            return sum(abs(mean - value) for value in table.values())
+        total = 0.0
+        for tree, node, leaf in (
+            (flows.origins, origin, flows.origin[rows]),
+            (flows.destinations, destination, flows.destination[rows]),
+        ):
+            here = flows.places.centers(tree, leaf)
+            there = flows.places.centers(tree, np.full(len(rows), node))
+            total += float(meters_between(*here, *there) @ flows.trips[rows])
+        return float("inf") if np.isnan(total) else total
+
+    @property
+    def withheld(self):
+        """What a withheld trip costs apart from lambda."""
+        return 1.0 if self.problem.loss == "reconstruction" else 0.0
+
+    def drop(self, trips):
+        """Return the only outcome (loss, suppressed) of withholding trips."""
+        return {(self.withheld * trips, trips)}
+
+    def mosaics(self, origin, destination):
+        """Return (loss, suppressed) of every guillotine cut of a pair of nodes."""
+        trips, good, loss = self.cell(origin, destination)
+        if not good:
+            return self.drop(trips)
+        found = {(loss, 0)} if np.isfinite(loss) else set()
+        for axis, node in enumerate((origin, destination)):
+            if children := self.children(axis, node):
+                parts = [self.mosaics(c, destination) if axis == 0 else self.mosaics(origin, c) for c in children]
+                found |= add_up(parts)
+        return found or self.drop(trips)
+
+    def nested(self, first):
+        """Return (loss, suppressed) of every cut of the first axis with a cut of the other for each area."""
+        outcomes = set()
+        for cut in self.cuts(first, ROOT):
+            outcomes |= add_up([self.second(first, area, ROOT) for area in cut])
+        return outcomes
+
+    def second(self, first, area, node):
+        """Return (loss, suppressed) of every cut of the other axis for one area of the first."""
+        trips, good, loss = self.cell(area, node) if first == 0 else self.cell(node, area)
+        if not good:
+            return self.drop(trips)
+        found = {(loss, 0)} if np.isfinite(loss) else set()
+        if children := self.children(1 - first, node):
+            found |= add_up([self.second(first, area, child) for child in children])
+        return found or self.drop(trips)
+
+    def cuts(self, axis, node):
+        """Return every cut of a tree below a node, each a tuple of nodes."""
+        found = [(node,)]
+        if children := self.children(axis, node):
+            for parts in itertools.product(*(self.cuts(axis, child) for child in children)):
+                found.append(tuple(itertools.chain(*parts)))
+        return found
+
+    def children(self, axis, node):
+        """Return the children of a node."""
+        tree = self.trees[axis]
+        return list(range(int(tree.first_child[node]), int(tree.end_child[node])))
+
+    def grid(self, first, second):
+        """Return (loss, suppressed) of the cross product of two cuts."""
+        loss, suppressed = 0.0, 0
+        for origin, destination in itertools.product(first, second):
+            trips, good, cost = self.cell(origin, destination)
+            if good and np.isfinite(cost):
+                loss += cost
+            else:
+                loss += self.withheld * trips
+                suppressed += trips
+        return loss, suppressed
+
+    def outcome(self, solution):
+        """Check that a solution keeps the promise and counts its trips exactly; return (loss, suppressed)."""
+        flows = self.problem.flows
+        loss, published = 0.0, 0
+        pairs = list(zip(solution.origin.tolist(), solution.destination.tolist(), strict=True))
+        assert pairs == sorted(set(pairs))
+        for flow, (origin, destination) in enumerate(pairs):
+            trips, good, cost = self.cell(origin, destination)
+            assert good
+            assert np.flatnonzero(solution.group == flow).tolist() == self.inside(origin, destination)
+            loss += cost
+            published += trips
+        suppressed = flows.total - published
+        assert suppressed == int(flows.trips[solution.group < 0].sum())
+        return loss + self.withheld * suppressed, suppressed
+
+
+def add_up(parts):
+    """Return all sums of one outcome from each part."""
+    sums = {(0.0, 0)}
+    for part in parts:
+        sums = {(round(a + c, 6), b + d) for (a, b), (c, d) in itertools.product(sums, part)}
+    return sums
+
+
+def with_budget(problem, budget):
+    """Return the same problem with another budget."""
+    return replace(problem, budget=budget)
