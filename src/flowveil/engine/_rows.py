@@ -16,6 +16,7 @@ OUTSIDE = "outside the bbox"
 BAD_WEIGHT = "bad weight"
 _LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
 _LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
+_AS_WRITTEN = "flowveil as written"  # no column of an input is called so
 
 
 @dataclass(frozen=True)
@@ -39,30 +40,51 @@ class Request:
 def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     """Return SQL for the rows that `where` keeps.
 
-    Columns: for coordinates raw_NAME (as written) and NAME (double); for zones NAME (text); unit (text); and
-    weight and count (double), each only if it was asked for.
+    Columns: for coordinates null_NAME (nothing is written) and NAME (double, null where it is no number); for zones
+    NAME (text); unit (text); and weight and count (double), each only if it was asked for.
     """
     named = [*request.columns.values(), *filter(None, (request.count, request.unit, request.weight))]
     table = relation(con, request.source, named)
     kind = types(con, request.source)
+    written = {column: identifier(column) for column in named}
+    if _is_csv(request):
+        if request.where:
+            written = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(written)}
+            table = _with_types(table, written, kind)
+        kind = dict.fromkeys(written, "VARCHAR")
     parts = []
     for name, column in request.columns.items():
         if request.by_zone:
-            parts.append(f"nullif(trim(CAST({identifier(column)} AS VARCHAR)), '') AS {name}")
+            parts.append(f"{_text(written[column], kind[column])} AS {name}")
         else:
-            raw = identifier(column)
-            blank = f"nullif(trim({raw}), '')" if kind[column] == "VARCHAR" or _is_csv(request) else raw
+            raw = written[column]
+            blank = f"nullif(trim({raw}), '')" if kind[column] == "VARCHAR" else raw
             parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
     if request.unit:
-        unit = identifier(request.unit)
-        number = kind[request.unit] in {"DOUBLE", "FLOAT"} and not _is_csv(request)
-        known = f"CASE WHEN NOT isnan({unit}) THEN {unit} END" if number else unit
-        parts.append(f"nullif(trim(CAST({known} AS VARCHAR)), '') AS unit")
+        parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
-            parts.append(f"TRY_CAST({identifier(number_column)} AS DOUBLE) AS {name}")
+            parts.append(f"TRY_CAST({written[number_column]} AS DOUBLE) AS {name}")
     condition = f" WHERE (\n{request.where}\n)" if request.where else ""
     return f"SELECT {', '.join(parts)} FROM {table}{condition}"
+
+
+def _with_types(table: str, written: dict[str, str], kind: dict[str, str]) -> str:
+    """Return a table in which text columns have the types that conditions were checked with, and copies as written."""
+    typed = [f"TRY_CAST({identifier(column)} AS {kind[column]}) AS {identifier(column)}" for column in written]
+    copies = [f"{identifier(column)} AS {copy}" for column, copy in written.items()]
+    return f"(SELECT * REPLACE ({', '.join(typed)}), {', '.join(copies)} FROM {table})"
+
+
+def _text(value: str, kind: str) -> str:
+    """Return an id as text, null if blank. A whole number that is kept as a float, as pandas does, is written whole."""
+    if kind in {"DOUBLE", "FLOAT"}:
+        whole = f"{value} = floor({value}) AND abs({value}) < 1e15"
+        return (
+            f"CASE WHEN {whole} THEN CAST(CAST({value} AS BIGINT) AS VARCHAR)"
+            f" WHEN NOT isnan({value}) THEN CAST({value} AS VARCHAR) END"
+        )
+    return f"nullif(trim(CAST({value} AS VARCHAR)), '')"
 
 
 def problem_sql(request: Request) -> str:

@@ -13,6 +13,7 @@ import pyarrow.feather
 from flowveil._errors import InputError
 
 _ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_ONE_TYPE = "every column needs one type; turn ids into text"
 _FORMATS = "trips are CSV, Parquet or Arrow files (.csv, .csv.gz, .parquet, .arrow), a glob of them, or a table"
 
 
@@ -45,12 +46,16 @@ def open_source(source: Any) -> Source:
     if isinstance(source, pa.RecordBatch):
         return TableSource(pa.Table.from_batches([source]))
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
-        return TableSource(pa.table(source))
+        try:
+            return TableSource(pa.table(source))
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(f"the {type(source).__name__} cannot be read: {error}", _ONE_TYPE) from None
     raise InputError(f"trips cannot be read from a {type(source).__name__}", _FORMATS)
 
 
 def _files(patterns: list[str]) -> Source:
-    paths = sorted({path for pattern in patterns for path in _matches(pattern)})
+    # By real path: a file that two patterns match would count its trips twice.
+    paths = sorted({Path(path).resolve(): path for pattern in patterns for path in _matches(pattern)}.values())
     formats = {_format(path) for path in paths}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}", "give files of one format")
@@ -61,7 +66,7 @@ def _files(patterns: list[str]) -> Source:
     if kind == "arrow":
         try:
             return TableSource(pa.concat_tables([pyarrow.feather.read_table(path) for path in paths]))
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(f"the Arrow file cannot be read: {error}", _FORMATS) from None
     return FileSource(tuple(paths), kind)
 
@@ -69,7 +74,7 @@ def _files(patterns: list[str]) -> Source:
 def _matches(pattern: str) -> list[str]:
     path = Path(pattern)
     if path.is_dir():
-        found = [str(item) for item in path.rglob("*") if item.is_file() and item.suffix.lower() in _ENDINGS]
+        found = [str(item) for item in path.rglob("*") if item.is_file() and _kind(str(item)) and _is_data(item.name)]
         if not found:
             raise InputError(f"the folder {pattern!r} holds no trips", _FORMATS)
         return found
@@ -81,11 +86,20 @@ def _matches(pattern: str) -> list[str]:
     return found
 
 
-def _format(path: str) -> str:
+def _is_data(name: str) -> bool:
+    """Whether a file of a folder is meant to be read: others put notes beside data under such names."""
+    return not name.startswith((".", "_"))
+
+
+def _kind(path: str) -> str | None:
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in {".gz", ".zst"}:
         endings.pop()
-    kind = _ENDINGS.get(endings[-1] if endings else "")
+    return _ENDINGS.get(endings[-1] if endings else "")
+
+
+def _format(path: str) -> str:
+    kind = _kind(path)
     if kind is None:
         raise InputError(f"the format of {path!r} is not known", _FORMATS)
     return kind

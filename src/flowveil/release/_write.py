@@ -85,8 +85,10 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
-    # Without the Arrow schema the file's metadata is just what GeoParquet asks for.
-    pq.write_table(table, path, compression="zstd", store_schema=False)
+    # Without the Arrow schema the file's metadata is just what GeoParquet asks for; pyarrow then wants it by itself.
+    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata(table.schema.metadata or {})
     _sync(path)
 
 
