@@ -3,7 +3,7 @@
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
 from flowveil.flows import Flows, build_flows
 from flowveil.methods import Method, methods
-from flowveil.release import Release, anonymize, evaluate, read_release
+from flowveil.release import Release, anonymize, evaluate, frontier, read_release
 from flowveil.trips import Trips, read_trips
 from flowveil.verify import Verification, verify
 
@@ -21,6 +21,7 @@ __all__ = [
     "anonymize",
     "build_flows",
     "evaluate",
+    "frontier",
     "methods",
     "read_release",
     "read_trips",

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-Input = Annotated[
-    str, typer.Argument(metavar="INPUT", help="Trips: CSV, Parquet or Arrow file, folder or quoted glob.")
-]
+import flowveil as fv
+from flowveil.cli._parse import columns as parse_columns
+from flowveil.cli._parse import pairs
+from flowveil.cli._terminal import note
+from flowveil.release import DEFAULT_METHOD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
@@ -21,4 +30,95 @@ Columns = Annotated[
 Where = Annotated[
     str | None, typer.Option("--where", metavar="CONDITION", help="Keep rows that fulfill this SQL condition.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+
+
+@dataclass(frozen=True)
+class TripOptions:
+    """Which trips, and between which places they are counted."""
+
+    source: Annotated[
+        str, typer.Argument(metavar="INPUT", help="Trips: CSV, Parquet or Arrow file, folder or quoted glob.")
+    ]
+    grid: Annotated[str | None, typer.Option(help="h3:RESOLUTION (default h3:10) or quadtree:METERS.")] = None
+    hierarchy: Annotated[
+        str | None, typer.Option(help="h3 or h3-binary; for zones ward, or columns from fine to coarse.")
+    ] = None
+    zones: ZonesFile = None
+    crs: Annotated[str | None, typer.Option(help="Projected CRS of a quadtree, e.g. EPSG:32610.")] = None
+    columns: Columns = None
+    where: Where = None
+    bbox: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Keep trips with both ends inside.")] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on rows that cannot be used.")] = False
+    unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
+    weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
+    memory: Annotated[str | None, typer.Option(help="Memory for reading before it spills to disk, e.g. 2GB.")] = None
+
+    def flows(self) -> fv.Flows:
+        """Read and count the trips; tell what was dropped."""
+        flows = fv.build_flows(
+            fv.read_trips(self.source, parse_columns(self.columns), self.where),
+            self.grid,
+            zones=self.zones,
+            hierarchy=self.hierarchy,
+            crs=self.crs,
+            bbox=self.bbox,
+            unit=self.unit,
+            weight=self.weight,
+            strict=self.strict,
+            memory=self.memory,
+        )
+        for text in flows.provenance.notes:
+            note(text)
+        if self.unit is None:
+            note("k counts trips, since no --unit was given: one person may have made all trips of a flow")
+        return flows
+
+
+@dataclass(frozen=True)
+class DemandOptions:
+    """What is asked of a method."""
+
+    method: Annotated[str, typer.Option(help="How to anonymize; see flowveil methods.")] = DEFAULT_METHOD
+    k: Annotated[int, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow.")] = 10
+    k_weight: Annotated[float | None, typer.Option(help="Fewest people represented by a flow.")] = None
+    min_tiles: Annotated[int, typer.Option(help="Fewest tiles of both ends of a flow.")] = 1
+    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = "tiles"
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
+    ] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the options as the Python API takes them."""
+        names = ("method", "k", "k_weight", "min_tiles", "loss")
+        return {name: getattr(self, name) for name in names} | {"options": pairs(self.option or [], "--option")}
+
+
+def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command all options of `groups`; it gets one object of each group, in order, before its own parameters."""
+
+    def extend(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[len(groups) :]
+        shared = [[_parameter(group, item) for item in fields(group)] for group in groups]
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            filled = [
+                group(**{parameter.name: values.pop(parameter.name) for parameter in parameters})
+                for group, parameters in zip(groups, shared, strict=True)
+            ]
+            command(*filled, **values)
+
+        every = [*own, *(parameter for parameters in shared for parameter in parameters)]
+        every = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return run
+
+    return extend
+
+
+def _parameter(group: type, item: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if item.default is MISSING else item.default
+    hint = get_type_hints(group, include_extras=True)[item.name]
+    return inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

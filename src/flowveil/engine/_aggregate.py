@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WEIGHT_UNIT = 1_000_000  # weights are summed as integers in millionths: sums do not depend on the order of rows
 _UNKNOWN = "unknown zone"
+_UNREACHED = "out of reach of the grid"
 _LARGEST_SUM = 2**62
 _WORLD = (-180.0, -90.0, 180.0, 90.0)
 
@@ -54,7 +55,7 @@ def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | No
         rows = rows_sql(con, request)
         _register(con, request, index)
         con.execute(_visits_sql(request, rows))
-        rows_total, dropped, outside = _problems(con)
+        rows_total, dropped, outside = _problems(con, _UNKNOWN if request.by_zone else _UNREACHED)
         if dropped.pop(BAD_WEIGHT, 0):
             raise InputError(
                 f"the weight column {request.weight!r} has values that are not numbers of people",
@@ -68,7 +69,7 @@ def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | No
             rows=rows_total,
             dropped=dropped,
             outside_bbox=outside,
-            unknown_zones=_unknown_zones(con, rows, index) if _UNKNOWN in dropped else (),
+            unknown_zones=_unknown_zones(con, rows, index) if request.by_zone and _UNKNOWN in dropped else (),
             swapped=not request.by_zone and bool(dropped or outside) and _swapped(con, rows, request),
         )
 
@@ -112,8 +113,8 @@ def _visits_sql(request: Request, rows: str) -> str:
 _USABLE = "problem IS NULL AND origin IS NOT NULL AND destination IS NOT NULL"
 
 
-def _problems(con: duckdb.DuckDBPyConnection) -> tuple[int, dict[str, int], int]:
-    reason = f"CASE WHEN problem IS NULL AND NOT ({_USABLE}) THEN '{_UNKNOWN}' ELSE problem END"
+def _problems(con: duckdb.DuckDBPyConnection, no_tile: str) -> tuple[int, dict[str, int], int]:
+    reason = f"CASE WHEN problem IS NULL AND NOT ({_USABLE}) THEN '{no_tile}' ELSE problem END"
     found = con.execute(f"SELECT {reason} AS reason, sum(row_count) FROM visits GROUP BY reason ORDER BY reason")
     by_reason: dict[str | None, int] = {reason: int(rows) for reason, rows in found.fetchall()}
     rows_total = sum(by_reason.values())

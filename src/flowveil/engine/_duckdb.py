@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
 _CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
 _SEPARATORS = ",;\t|"
+_VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quote may be a person or a place
 
 
 @contextmanager
@@ -112,4 +113,7 @@ def _hint(error: duckdb.Error) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if isinstance(error, duckdb.DataError) and "CSV Error on Line" not in line:
+        return _VALUE.sub("...", line)
+    return line

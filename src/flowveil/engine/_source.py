@@ -60,6 +60,8 @@ def _files(patterns: list[str]) -> Source:
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}", "give files of one format")
     for path in paths:
+        if not _is_text(path):
+            raise InputError(f"the name {path!r} is not text in UTF-8", "give the file another name")
         if Path(path).stat().st_size == 0:
             raise InputError(f"the file {path!r} is empty", "give a file with a header and at least one trip")
     kind = formats.pop()
@@ -84,6 +86,15 @@ def _matches(pattern: str) -> list[str]:
     if not found:
         raise InputError(f"there is no file {pattern!r}", "check the path; quote a glob so that the shell leaves it")
     return found
+
+
+def _is_text(name: str) -> bool:
+    """Whether DuckDB can be told this name: Linux allows any bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_data(name: str) -> bool:

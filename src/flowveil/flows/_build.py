@@ -88,6 +88,8 @@ def make_request(
 ) -> engine.Request:
     """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
     names = needed(trips.columns, trips.available, by_zone=places.by_zone)
+    if unit == "trip":  # a promise about the unit "trip" is one about trips
+        raise InputError("the column of persons is called 'trip'", "give it another name")
     for column in filter(None, (unit, weight)):
         if column not in trips.available:
             raise UnknownNameError("column", column, trips.available)
@@ -152,4 +154,8 @@ def _extra_hint(counted: engine.Aggregate, places: Places) -> str | None:
 
 
 def _hint(counted: engine.Aggregate, places: Places) -> str:
-    return _extra_hint(counted, places) or "mend these rows, filter them with --where, or check the columns"
+    if extra := _extra_hint(counted, places):
+        return extra
+    if counted.outside_bbox and not counted.dropped:
+        return "check the bbox: west, south, east, north in degrees"
+    return "mend these rows, filter them with --where, or check the columns"

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.methods import odkanon, suppression
+from flowveil.methods import atg, crosscut, mosaic, nested, odkanon, suppression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from flowveil.methods._frontier import FrontierPoint
     from flowveil.problem import Problem, Solution
 
 Value = bool | int | float | str
@@ -47,6 +48,8 @@ class Method:
     steers: bool  # can it keep suppression within a budget?
     solve: Callable[..., Solution]
     options: tuple[Option, ...] = ()
+    frontier: Callable[..., list[FrontierPoint]] | None = None  # precision against suppression
+    losses: bool = False  # can it minimize any loss, and reach a given precision?
 
     def parse_options(self, given: Mapping[str, Any] | None) -> dict[str, Value]:
         """Return the options given, checked."""
@@ -61,7 +64,60 @@ class Method:
         return self.solve(problem, **options)
 
 
+_V_TARGET = Option("v_target", "auto", "trips an origin area should send; auto tries 15 targets")
+
 _METHODS = (
+    Method(
+        name="mosaic",
+        family="own areas for each flow",
+        promise="k-anonymity",
+        summary="cut the origin-destination space itself, each flow with its own pair of areas: the finest",
+        steers=True,
+        solve=mosaic.solve,
+        frontier=mosaic.frontier,
+        losses=True,
+    ),
+    Method(
+        name="nested",
+        family="one map for one end",
+        promise="k-anonymity",
+        summary="one map of one end, and for each of its areas a map of the other end",
+        steers=True,
+        solve=nested.solve,
+        options=(Option("side", "either", "the end with one map: origin, destination, or either for the better one"),),
+        frontier=nested.frontier,
+        losses=True,
+    ),
+    Method(
+        name="crosscut",
+        family="one map for each end",
+        promise="k-anonymity",
+        summary="one map of origins and one of destinations: nothing overlaps, arrivals can be read off",
+        steers=True,
+        solve=crosscut.solve,
+        frontier=crosscut.frontier,
+        losses=True,
+    ),
+    Method(
+        name="atg-dual",
+        family="one map for one end",
+        promise="k-anonymity",
+        summary="origins near a target volume, then the best destinations under one budget (ATG-Dual)",
+        steers=True,
+        solve=atg.solve_dual,
+        options=(_V_TARGET,),
+        frontier=atg.frontier,
+        losses=True,
+    ),
+    Method(
+        name="atg-soft",
+        family="one map for one end",
+        promise="k-anonymity",
+        summary="the same at a fixed price of a suppressed trip (ATG-Soft)",
+        steers=False,
+        solve=atg.solve_soft,
+        options=(_V_TARGET, Option("lam", "auto", "tiles of both areas a flow may have; auto is 10 % of all tiles")),
+    ),
     Method(
         name="suppression",
         family="tiles",
@@ -72,7 +128,7 @@ _METHODS = (
     ),
     Method(
         name="odkanon",
-        family="one cut per axis",
+        family="one map for each end",
         promise="k-anonymity",
         summary="filter hopeless pairs, then merge sibling areas until all pass (ODkAnon)",
         steers=True,

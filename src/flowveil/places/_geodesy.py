@@ -29,8 +29,8 @@ def meters_between(lon: FloatArray, lat: FloatArray, other_lon: FloatArray, othe
     """Return geodesic distances point by point, NaN where a coordinate is."""
     distance = np.full(len(lon), np.nan)
     good = np.isfinite(lon) & np.isfinite(lat) & np.isfinite(other_lon) & np.isfinite(other_lat)
-    _, _, meters = _ellipsoid().inv(lon[good], lat[good], other_lon[good], other_lat[good])
-    distance[good] = meters
+    ends = [_plain(values[good]) for values in (lon, lat, other_lon, other_lat)]
+    _, _, distance[good] = _ellipsoid().inv(*ends)
     return distance
 
 
@@ -44,5 +44,15 @@ def to_meters(lon: FloatArray, lat: FloatArray) -> FloatArray:
     """Project points to a plane in meters (Lambert azimuthal equal-area around their middle), one row a point."""
     middle_lon, middle_lat = (float(v.min() + v.max()) / 2 for v in (lon, lat))
     plane = pyproj.CRS.from_dict({"proj": "laea", "lon_0": middle_lon, "lat_0": middle_lat, "datum": "WGS84"})
-    x, y = pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True).transform(lon, lat)
-    return np.column_stack([x, y])
+    return np.column_stack(transform(pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True), lon, lat))
+
+
+def transform(transformer: pyproj.Transformer, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Transform points, in arrays of any shape."""
+    u, v = transformer.transform(_plain(x), _plain(y))
+    return np.asarray(u, np.float64).reshape(x.shape), np.asarray(v, np.float64).reshape(x.shape)
+
+
+def _plain(values: FloatArray) -> FloatArray | float:
+    """Return one value as a number: pyproj converts arrays of one itself, in a way that NumPy is about to forbid."""
+    return float(values.item()) if values.size == 1 else values

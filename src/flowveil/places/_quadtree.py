@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil.places._bbox import box_center, box_shape
-from flowveil.places._geodesy import square_kilometers, utm_zone
+from flowveil.places._geodesy import square_kilometers, transform, utm_zone
 from flowveil.places._h3index import is_point
 from flowveil.places._hierarchy import ROOT, Hierarchy
 from flowveil.places._places import AreaTable
@@ -50,6 +51,8 @@ class Quadtree:
         self.crs = _metric_crs(crs or utm_zone(*box_center(bbox)))
         self.height = max(1, math.ceil(math.log2(_WIDEST / side)))
         self._forward = pyproj.Transformer.from_crs("EPSG:4326", self.crs, always_xy=True)
+        # DuckDB calls `index` from threads of its own, in which pyproj crashes: it projects in a thread of Python's.
+        self._projector = ThreadPoolExecutor(max_workers=1)
         self._back = pyproj.Transformer.from_crs(self.crs, "EPSG:4326", always_xy=True)
 
     def index(self, *columns: pa.Array) -> pa.Array:
@@ -57,7 +60,7 @@ class Quadtree:
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
         good = is_point(lon, lat)
         x, y = np.full(len(lon), np.inf), np.full(len(lon), np.inf)
-        x[good], y[good] = self._forward.transform(lon[good], lat[good])
+        x[good], y[good] = self._projector.submit(transform, self._forward, lon[good], lat[good]).result()
         with np.errstate(invalid="ignore"):
             squares = [np.floor(axis / self.side) for axis in (x, y)]
             good = (np.abs(squares[0]) < _BIAS) & (np.abs(squares[1]) < _BIAS)
@@ -96,7 +99,7 @@ class Quadtree:
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the centres of squares; the world's is that of the bbox."""
         west, south, width = self._corners(hierarchy, nodes)
-        lon, lat = (np.array(v) for v in self._back.transform(west + width / 2, south + width / 2))
+        lon, lat = transform(self._back, west + width / 2, south + width / 2)
         lon[nodes == ROOT], lat[nodes == ROOT] = box_center(self.bbox)
         good = np.isfinite(lon) & np.isfinite(lat)
         return np.where(good, lon, np.nan), np.where(good, lat, np.nan)
@@ -107,7 +110,7 @@ class Quadtree:
 
     def settings(self) -> dict[str, Any]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""
-        return {"grid": f"quadtree:{self.side:g}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
+        return {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
 
     def report(self) -> list[str]:
         """Say which CRS was chosen when none was typed."""
@@ -123,8 +126,8 @@ class Quadtree:
         along = np.arange(_EDGE_POINTS) / _EDGE_POINTS
         ring_x = np.concatenate([along, np.ones(_EDGE_POINTS), 1 - along, np.zeros(_EDGE_POINTS)])
         ring_y = np.concatenate([np.zeros(_EDGE_POINTS), along, np.ones(_EDGE_POINTS), 1 - along])
-        lon, lat = self._back.transform(
-            west[:, None] + width[:, None] * ring_x, south[:, None] + width[:, None] * ring_y
+        lon, lat = transform(
+            self._back, west[:, None] + width[:, None] * ring_x, south[:, None] + width[:, None] * ring_y
         )
         shapes = np.full(len(nodes), None, object)
         for row in range(len(nodes)):
@@ -138,6 +141,10 @@ class Quadtree:
         """Return the tiles of the rectangle of squares that holds the four corners of the bbox."""
         west, south, east, north = self.bbox
         x, y = self._forward.transform([west, west, east, east], [south, north, south, north])
+        if not np.isfinite([*x, *y]).all():
+            raise InputError(
+                f"the bbox reaches where {self.crs.to_string()} does not", "give a smaller --bbox or another --crs"
+            )
         spans = [math.floor(max(v) / self.side) - math.floor(min(v) / self.side) + 1 for v in (x, y)]
         return int(spans[0] * spans[1])
 
@@ -151,6 +158,11 @@ def _metric_crs(name: str) -> pyproj.CRS:
     if not crs.is_projected or any(axis.unit_conversion_factor != 1 for axis in crs.axis_info):
         raise InputError(f"the CRS {name!r} is not a plane in meters", hint)
     return crs
+
+
+def _number(side: float) -> str:
+    """Write a number of meters so that it reads back the same."""
+    return str(int(side)) if side == int(side) else repr(side)
 
 
 def _pack(level: int, x: IntArray, y: IntArray) -> KeyArray:

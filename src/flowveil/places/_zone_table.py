@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 import pyproj
 import shapely
 
 from flowveil._errors import InputError, UnknownNameError
+from flowveil.places._geodesy import transform
+from flowveil.places._h3index import is_point
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,11 +55,17 @@ def read_zones(source: Any, id_column: str | None = None, columns: Mapping[str, 
             f"no column of the zones holds their ids: found {', '.join(table.column_names)}",
             "name it with --columns zone_id=COLUMN",
         )
+    if len(set(table.column_names)) < table.num_columns:
+        raise InputError("two columns of the zones have the same name", "give every column a name of its own")
     texts = {name: _as_text(table, name) for name in table.column_names}
     if id_name not in texts:
         raise UnknownNameError("zone column", id_name, texts)
     order = _order_of_ids(texts[id_name], id_name)
     lon, lat = _points(table, names, geometry)
+    if not is_point(lon, lat)[np.isfinite(lon) & np.isfinite(lat)].all():
+        raise InputError(
+            "a zone does not lie on the globe", "longitudes go from -180 to 180 and latitudes from -90 to 90 degrees"
+        )
     return ZoneTable(
         ids=[str(texts[id_name][row]) for row in order],
         columns={name: [values[row] for row in order] for name, values in texts.items()},
@@ -87,15 +96,20 @@ def _load(source: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
                 text = pa.csv.ConvertOptions(column_types=_text_columns(path))
                 return _split_geometry(pa.csv.read_csv(path, convert_options=text))
             return _split_geometry(pa.parquet.read_table(path))
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, shapely.errors.ShapelyError) as error:
+        except _UNREADABLE as error:
             raise InputError(f"the zones file {path.name!r} cannot be read: {error}", _FORMATS) from None
-    if isinstance(source, pa.Table):
-        return _split_geometry(source)
-    if hasattr(source, "__arrow_c_stream__"):
-        return _split_geometry(pa.table(source))
+    if isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
+        try:
+            return _split_geometry(pa.table(source))
+        except _UNREADABLE as error:
+            raise InputError(f"the zones cannot be read: {error}", _FORMATS) from None
     raise InputError(f"zones cannot be a {type(source).__name__}", _FORMATS)
 
 
+_UNREADABLE = (
+    *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
+)
 _FORMATS = "zones are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
 
 
@@ -146,7 +160,7 @@ def _to_degrees(geometry: npt.NDArray[np.object_], crs: Any) -> npt.NDArray[np.o
         return geometry
     transformer = pyproj.Transformer.from_crs(source, "EPSG:4326", always_xy=True)
     moved: npt.NDArray[np.object_] = shapely.transform(
-        geometry, lambda points: np.column_stack(transformer.transform(points[:, 0], points[:, 1]))
+        geometry, lambda points: np.column_stack(transform(transformer, points[:, 0], points[:, 1]))
     )
     return moved
 
@@ -155,8 +169,11 @@ def _as_text(table: pa.Table, name: str) -> list[str | None]:
     column = table.column(name)
     if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
         return [None] * table.num_rows
-    values = [None if value is None else str(value) for value in column.cast(pa.string()).to_pylist()]
-    return [value if value != "" else None for value in values]
+    try:
+        values = [None if value is None else str(value).strip() for value in column.cast(pa.string()).to_pylist()]
+    except (pa.ArrowException, UnicodeError):  # not text, nor anything that has one
+        return [None] * table.num_rows
+    return [value or None for value in values]
 
 
 def _points(table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
@@ -172,9 +189,13 @@ def _points(table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.obj
 def _numbers(table: pa.Table, name: str) -> FloatArray:
     if name not in table.column_names:
         raise UnknownNameError("zone column", name, table.column_names)
+    column = table.column(name)
+    if pa.types.is_string(column.type):
+        texts = pa.compute.utf8_trim_whitespace(column)
+        column = pa.compute.if_else(pa.compute.equal(texts, ""), None, texts)
     try:
-        return np.asarray(table.column(name).cast(pa.float64()).to_numpy(), np.float64)
-    except pa.ArrowInvalid:
+        return np.asarray(column.cast(pa.float64()).to_numpy(), np.float64)
+    except pa.ArrowException:
         raise InputError(f"the zone column {name!r} does not hold numbers", "give longitudes and latitudes") from None
 
 

@@ -2,6 +2,7 @@
 
 from flowveil.release._anonymize import DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
 from flowveil.release._evaluate import evaluate
+from flowveil.release._frontier import frontier
 from flowveil.release._read import read_audit, read_release
 from flowveil.release._release import Release
 from flowveil.release._write import check_target
@@ -13,6 +14,7 @@ __all__ = [
     "anonymize",
     "check_target",
     "evaluate",
+    "frontier",
     "read_audit",
     "read_release",
 ]

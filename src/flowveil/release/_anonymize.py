@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flowveil._errors import InputError, PromiseError
+from flowveil._errors import InputError, PromiseError, UnknownNameError
 from flowveil.measure import Published
 from flowveil.methods import find_method
-from flowveil.problem import Problem, Requirement
+from flowveil.problem import LOSSES, Problem, Requirement
 from flowveil.release._manifest import make_manifest
 from flowveil.release._release import Release
 from flowveil.release._tables import areas_table, flows_table
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from flowveil.methods import Method
     from flowveil.problem import Solution
 
-DEFAULT_METHOD = "odkanon"
+DEFAULT_METHOD = "mosaic"
 DEFAULT_SUPPRESSION = 0.10
+DEFAULT_LOSS = "tiles"
 
 
 def anonymize(
@@ -29,6 +31,8 @@ def anonymize(
     k: int = 10,
     *,
     max_suppression: float | None = None,
+    max_gbar: float | None = None,
+    loss: str = DEFAULT_LOSS,
     k_weight: float | None = None,
     min_tiles: int = 1,
     options: Mapping[str, Any] | None = None,
@@ -37,35 +41,64 @@ def anonymize(
 
     method: a name that `methods()` lists. k: the fewest persons (trips when the flows have no unit) of a flow.
     max_suppression: the largest share of trips that may be left out (default 0.10 where the method can steer it).
+    max_gbar: in its place, the precision to reach (mean tiles of both ends of a trip), leaving out as few as possible.
+    loss: what a method that optimizes loses little of: tiles, metres or reconstruction.
     k_weight: the fewest people represented by a flow. min_tiles: the fewest tiles of both ends.
     options: options of the method by name.
     """
     chosen = find_method(method)
-    requirement = Requirement(k, k_weight, min_tiles)
-    if k_weight is not None and flows.weight is None:
-        raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
+    problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
     typed = chosen.parse_options(options)
-    share = _share(chosen, max_suppression)
-    problem = Problem(flows, requirement, int(flows.total * (1 if share is None else share) + 1e-9))
+    share = _share(chosen, max_suppression, max_gbar)
+    problem = replace(problem, budget=int(flows.total * (1 if share is None else share) + 1e-9), max_gbar=max_gbar)
     solution = chosen.run(problem, typed)
     measures = _check(problem, solution, chosen, share)
     published = Published(solution.origin, solution.destination, measures.trips)
     return Release(
         flows=flows_table(flows, solution, measures),
         areas=areas_table(flows, solution),
-        manifest=make_manifest(flows, chosen, typed, requirement, exact=solution.exact, max_suppression=share),
+        manifest=make_manifest(
+            flows,
+            chosen,
+            typed | _not_default(loss=loss, max_gbar=max_gbar),
+            problem.requirement,
+            exact=solution.exact,
+            max_suppression=share,
+        ),
         source=flows,
         published=published,
         notes=solution.notes,
     )
 
 
-def _share(method: Method, max_suppression: float | None) -> float | None:
+def make_problem(flows: Flows, method: Method, k: int, k_weight: float | None, min_tiles: int, loss: str) -> Problem:
+    """Return the problem with a budget of all trips, or raise if what is asked does not go together."""
+    if k_weight is not None and flows.weight is None:
+        raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
+    if loss not in LOSSES:
+        raise UnknownNameError("loss", loss, LOSSES)
+    if loss != DEFAULT_LOSS and not method.losses:
+        raise InputError(f"{method.name} does not choose by loss", "leave out the loss, or use mosaic")
+    return Problem(flows, Requirement(k, k_weight, min_tiles), flows.total, loss)
+
+
+def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:
+    if max_gbar is not None:
+        if max_suppression is not None:
+            raise InputError("both max_suppression and max_gbar were given", "choose one: a budget or a precision")
+        if not method.losses:
+            raise InputError(f"{method.name} cannot be steered to a precision", "leave out max_gbar, or use mosaic")
+        return None
     if max_suppression is None:
         return DEFAULT_SUPPRESSION if method.steers else None
     if not 0 <= max_suppression <= 1:
         raise InputError(f"max_suppression is {max_suppression}", "it is a share of trips, from 0 to 1")
     return max_suppression
+
+
+def _not_default(loss: str, max_gbar: float | None) -> dict[str, Any]:
+    typed: dict[str, Any] = {} if loss == DEFAULT_LOSS else {"loss": loss}
+    return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
 def _check(problem: Problem, solution: Solution, method: Method, share: float | None) -> Measures:

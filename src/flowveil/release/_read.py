@@ -14,6 +14,8 @@ from flowveil.release._manifest import FORMAT
 from flowveil.release._release import Release
 from flowveil.release._write import AREAS, FLOWS, MANIFEST, audit_path
 
+_COLUMNS = {"origin", "destination", "trips"}
+
 
 def read_release(path: str | Path) -> Release:
     """Read a release folder. It does not check the promise (`verify` does), and its `metrics()` raises."""
@@ -28,6 +30,9 @@ def read_release(path: str | Path) -> Release:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{str(path)!r} is not a release of this format ({FORMAT})", hint)
+    whole = all(isinstance(manifest.get(key), dict) for key in ("options", "promise"))
+    if not whole or not {"k", "unit"} <= set(manifest["promise"]) or not _COLUMNS.issubset(flows.column_names):
+        raise InputError(f"the release {str(path)!r} is not complete", "flowveil verify says what is wrong")
     return Release(flows, areas, manifest)
 
 
@@ -42,4 +47,6 @@ def read_audit(path: str | Path) -> dict[str, Any]:
         raise InputError(
             f"the audit file {file.name!r} cannot be read: {error}", "give the input options again"
         ) from None
-    return content if isinstance(content, dict) else {}
+    if not isinstance(content, dict) or not isinstance(content.get("input", {}), dict):
+        raise InputError(f"{file.name!r} is not an audit file", "move it away and give the input options again")
+    return content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from flowveil.release._release import Release
 
-FLOWS, AREAS, MANIFEST = "flows.parquet", "areas.parquet", "manifest.json"
+FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
+_ANY_FORMAT = "flowveil-"
 
 
 def audit_path(folder: Path) -> Path:
@@ -30,7 +32,11 @@ def audit_path(folder: Path) -> Path:
 
 def check_target(path: str | Path, *, overwrite: bool) -> Path:
     """Return the folder to write, or raise if it may not be written."""
-    folder = Path(path).resolve()
+    try:
+        folder = Path(path).resolve()
+        str(folder).encode()
+    except (RuntimeError, UnicodeEncodeError):  # a link to itself, a name that is not text
+        raise InputError(f"{str(path)!r} is not a folder to write to", "name a new folder, e.g. -o out") from None
     if not folder.name:
         raise InputError(f"{str(path)!r} is not a folder to write to", "name a new folder, e.g. -o out")
     if not folder.parent.is_dir():
@@ -42,9 +48,22 @@ def check_target(path: str | Path, *, overwrite: bool) -> Path:
     if folder.exists():
         if not overwrite:
             raise InputError(f"the folder {str(path)!r} exists", "choose another name, or add --overwrite")
-        if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+        if not _is_release(folder):
             raise InputError(f"the folder {str(path)!r} is not a release", "flowveil overwrites nothing but releases")
     return folder
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a folder is empty or a release, with nothing in it that flowveil did not write."""
+    found = {item.name for item in folder.iterdir()}
+    if not found:
+        return True
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    known = isinstance(manifest, dict) and str(manifest.get("format")).startswith(_ANY_FORMAT)
+    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT}
 
 
 def write_release(release: Release, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -63,7 +82,11 @@ def write_release(release: Release, path: str | Path, *, overwrite: bool = False
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
             folder.rename(old)
-            new.rename(folder)
+            try:
+                new.rename(folder)
+            except BaseException:
+                old.rename(folder)
+                raise
             shutil.rmtree(old)
         else:
             new.rename(folder)
@@ -74,14 +97,16 @@ def write_release(release: Release, path: str | Path, *, overwrite: bool = False
     return folder
 
 
-def _prefix(folder: Path) -> str:
-    return f".{folder.name}.writing-"
+def _prefix(path: Path) -> str:
+    return f".{path.name}.writing-"
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what a killed run left: such folders hold nothing but finished parts of a release."""
-    for leftover in folder.parent.glob(_prefix(folder) + "*"):
+    """Remove what a killed run left: parts of a release, and of the audit file beside it."""
+    for leftover in folder.parent.glob(glob.escape(_prefix(folder)) + "*"):
         shutil.rmtree(leftover, ignore_errors=True)
+    for leftover in folder.parent.glob(glob.escape(_prefix(audit_path(folder))) + "*"):
+        leftover.unlink(missing_ok=True)
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
@@ -99,7 +124,7 @@ def _write_text(path: Path, text: str) -> None:
 
 def _write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may read, all at once."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.writing-", dir=path.parent)  # mode 0600
+    handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)  # mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,0 +1,48 @@
+"""flowveil frontier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import flowveil as fv
+from flowveil._errors import InputError
+from flowveil.charts import frontier_svg, frontier_text
+from flowveil.cli._options import AsJson, DemandOptions, TripOptions, takes
+from flowveil.cli._terminal import print_json, progress, show
+
+
+@takes(TripOptions, DemandOptions)
+def frontier(
+    trips: TripOptions,
+    demand: DemandOptions,
+    points: Annotated[int, typer.Option(help="How many points to show.")] = 24,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="SVG", help="Draw it into this file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what each share of left-out trips would buy in precision. The figures are private."""
+    if output is not None and (output.suffix.lower() != ".svg" or not output.resolve().parent.is_dir()):
+        raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
+    with progress() as doing:
+        doing("reading trips")
+        flows = trips.flows()
+        doing(f"following the frontier of {demand.method}")
+        table = fv.frontier(flows, points=points, **demand.keywords())
+    if output is not None:
+        output.write_text(frontier_svg(table, demand.method), encoding="utf-8")
+    if as_json:
+        print_json(table.to_pylist())
+        return
+    typer.echo(f"{'lambda':>12} {'gbar':>10} {'suppressed':>11} {'flows':>9} {'origins':>9} {'destinations':>13}")
+    for row in table.to_pylist():
+        typer.echo(
+            f"{row['lambda']:12.4g} {show(row['gbar']):>10} {row['suppressed']:11.3%} {row['flows']:9,}"
+            f" {row['origin_areas']:9,} {row['destination_areas']:13,}"
+        )
+    typer.echo()
+    typer.echo(frontier_text(table))
+    typer.echo("Pick a point: --max-suppression SHARE, or --max-gbar TILES, with flowveil anonymize.")
