@@ -1,5 +1,6 @@
 """Small charts, drawn by ourselves: text for terminals, SVG for documents."""
 
+from flowveil.charts._areas import areas_svg
 from flowveil.charts._frontier import frontier_svg, frontier_text
 
-__all__ = ["frontier_svg", "frontier_text"]
+__all__ = ["areas_svg", "frontier_svg", "frontier_text"]

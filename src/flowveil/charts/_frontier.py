@@ -48,7 +48,7 @@ def frontier_svg(table: pa.Table, method: str) -> str:
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
     title = f"{escape(method)}: precision against suppression"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="system-ui, sans-serif" font-size="12" fill="#222">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12" fill="#222">',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
         f'<text x="{_LEFT}" y="20" font-size="15" font-weight="600">{title}</text>',
         f'<text x="{_LEFT}" y="36" fill="#666">gbar, mean tiles of both ends of a trip (2 is no loss)</text>',

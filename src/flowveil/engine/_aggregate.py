@@ -95,8 +95,9 @@ def _visits_sql(request: Request, rows: str) -> str:
     """Group usable rows by pair and person, unusable ones by reason, in one pass."""
     ends = ("origin", "destination") if request.by_zone else ("start_lon, start_lat", "end_lon, end_lat")
     person = "CASE WHEN problem IS NULL THEN unit END" if request.unit else "NULL"
-    count = "CASE WHEN problem IS NULL THEN CAST(count AS HUGEINT) END" if request.count else "1"
-    weight = f"CASE WHEN problem IS NULL THEN CAST(round(weight * {WEIGHT_UNIT}) AS HUGEINT) END"
+    # TRY_CAST: DuckDB may convert values before it knows that their rows have a problem.
+    count = "CASE WHEN problem IS NULL THEN TRY_CAST(count AS HUGEINT) END" if request.count else "1"
+    weight = f"CASE WHEN problem IS NULL THEN TRY_CAST(round(weight * {WEIGHT_UNIT}) AS HUGEINT) END"
     return f"""
         CREATE TEMP TABLE visits AS
         SELECT problem, origin, destination, person, count(*) AS row_count, sum(count) AS trips,
@@ -191,6 +192,6 @@ def _swapped(con: duckdb.DuckDBPyConnection, rows: str, request: Request) -> boo
     """Whether more rows would be usable with longitude and latitude exchanged."""
     box = request.bbox or _WORLD
     counts = con.execute(
-        f"SELECT count_if({inside_sql(box)}), count_if({inside_sql(box, swapped=True)}) FROM ({rows})"
+        f"SELECT count(*) FILTER ({inside_sql(box)}), count(*) FILTER ({inside_sql(box, swapped=True)}) FROM ({rows})"
     ).fetchone()
     return counts is not None and counts[1] > counts[0]

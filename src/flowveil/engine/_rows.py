@@ -81,25 +81,29 @@ def _text(value: str, kind: str) -> str:
     if kind in {"DOUBLE", "FLOAT"}:
         whole = f"{value} = floor({value}) AND abs({value}) < 1e15"
         return (
-            f"CASE WHEN {whole} THEN CAST(CAST({value} AS BIGINT) AS VARCHAR)"
-            f" WHEN NOT isnan({value}) THEN CAST({value} AS VARCHAR) END"
+            f"CASE WHEN NOT isfinite({value}) THEN NULL WHEN {whole} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR)"
+            f" ELSE CAST({value} AS VARCHAR) END"
         )
     return f"nullif(trim(CAST({value} AS VARCHAR)), '')"
 
 
 def problem_sql(request: Request) -> str:
-    """Return a CASE expression over `rows_sql`: why a row cannot be used, NULL if it can."""
+    """Return a CASE expression over `rows_sql`: why a row cannot be used, NULL if it can.
+
+    NaN is found with isfinite: DuckDB answers isnan and comparisons from the statistics of Parquet files, which leave
+    NaN out.
+    """
     cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
     if request.count:
-        cases.append(
-            (f"NOT coalesce(count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count), false)", "bad count")
-        )
+        good = f"isfinite(count) AND count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count)"
+        cases.append((f"NOT coalesce({good}, false)", "bad count"))
     if request.unit:
         cases.append(("unit IS NULL", "null unit"))
     if request.bbox:
         cases.append((f"NOT ({inside_sql(request.bbox)})", OUTSIDE))
     if request.weight:  # last: only the weights of rows that would be used matter
-        cases.append((f"NOT coalesce(weight BETWEEN 0 AND {_LARGEST_WEIGHT}, false)", BAD_WEIGHT))
+        good = f"isfinite(weight) AND weight BETWEEN 0 AND {_LARGEST_WEIGHT}"
+        cases.append((f"NOT coalesce({good}, false)", BAD_WEIGHT))
     return "CASE " + " ".join(f"WHEN {test} THEN '{reason}'" for test, reason in cases) + " END"
 
 
@@ -122,7 +126,7 @@ def _coordinate_cases(request: Request) -> list[tuple[str, str]]:
     any_of = " OR ".join
     return [
         (any_of(f"null_{name}" for name in names), "null coordinate"),
-        (any_of(f"{name} IS NULL OR isnan({name})" for name in names), "not a number"),
+        (any_of(f"{name} IS NULL OR NOT (isfinite({name}) OR isinf({name}))" for name in names), "not a number"),
         (any_of(f"isinf({name})" for name in names), "infinite coordinate"),
         (any_of(f"abs({name}) > {90 if name.endswith('lat') else 180}" for name in names), "out of range"),
     ]

@@ -26,6 +26,11 @@ class Published:
     destination: IntArray
     trips: IntArray  # as published: a lower bound where filtered trips were not counted again
 
+    def sorted(self) -> Published:
+        """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
+        order = np.lexsort((self.destination, self.origin))
+        return Published(self.origin[order], self.destination[order], self.trips[order])
+
 
 def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> dict[str, Any]:
     """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
@@ -34,6 +39,7 @@ def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> 
     """
     if tiles not in {"tree", "all"}:
         raise InputError(f"tiles cannot be counted as {tiles!r}", "count tiles as tree or all")
+    published = published.sorted()
     group = cover(flows, published.origin, published.destination)
     origin_tiles, destination_tiles = _tiles(flows, published, tiles)
     total, kept = flows.total, int(published.trips.sum())

@@ -68,6 +68,24 @@ def check_points(points: int) -> None:
         raise InputError(f"points is {points}", "a frontier has 1 point or more; 24 is usual")
 
 
+def undominated(points: list[FrontierPoint]) -> list[FrontierPoint]:
+    """Return the points that no other beats in precision at no more suppression, from the finest on."""
+    best: list[FrontierPoint] = []
+    for point in sorted(points, key=lambda point: (point.suppressed, point.gbar, point.lam)):
+        if not best or not point.flows or point.gbar < best[-1].gbar:
+            best.append(point)
+    return best[::-1]
+
+
+def thinned(points: list[FrontierPoint], most: int) -> list[FrontierPoint]:
+    """Leave out the points that stand closest to their neighbors until no more than `most` remain."""
+    kept = list(points)
+    while len(kept) > most:
+        gaps = [_width(before, after) for before, after in zip(kept[:-2], kept[2:], strict=True)]
+        del kept[gaps.index(min(gaps)) + 1 if gaps else 0]
+    return kept
+
+
 def _best(families: Sequence[Splits], lam: float) -> Cut:
     return min((splits.best(lam) for splits in families), key=lambda cut: cut.value(lam))
 

@@ -43,8 +43,9 @@ class _Further:
 
     def __init__(self, splits: Splits, cut: Cut, lam: float) -> None:
         self.best, cost, self.lost = splits.decide(lam)
-        self.gain = np.where(splits.allowed, splits.loss - (cost - lam * self.lost), -np.inf)
-        self.least = ROUNDING * splits.loss
+        loss = np.where(np.isfinite(splits.loss), splits.loss, 0.0)  # those at infinite loss are never published
+        self.gain = loss - (cost - lam * self.lost)
+        self.least = ROUNDING * loss
         self.choice: npt.NDArray[np.int8] = cut.choice.copy()
         self.links = [splits.cube.children(axis) for axis in range(len(splits.allowed))]
         self.heap: list[tuple[float, int, int]] = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil.methods._frontier import POINTS, FrontierPoint, check_points, frontier_point
+from flowveil.methods._frontier import POINTS, FrontierPoint, check_points, frontier_point, thinned, undominated
 from flowveil.methods._grids import Grid, Grids
 from flowveil.methods._steer import check_budget, check_precision, too_precise
 from flowveil.problem import Solution
@@ -37,9 +37,7 @@ def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     grids = Grids(problem.cube, problem.axes)
     prices, found = _sweep(grids, max(points, STEPS))
     rows = [frontier_point(problem, lam, grid.published) for lam, grid in zip(prices.tolist(), found, strict=True)]
-    best = [row for row in rows if not any(_dominates(other, row) for other in rows)]
-    chosen = np.unique(np.linspace(0, len(best) - 1, points).round().astype(np.int64))
-    return [best[row] for row in chosen.tolist()]
+    return thinned(undominated(rows), points)
 
 
 def _sweep(grids: Grids, steps: int) -> tuple[FloatArray, list[Grid]]:
@@ -115,15 +113,6 @@ def _close_in(
         else:
             outer = (grid, lam)
     return best, best_lam
-
-
-def _dominates(one: FrontierPoint, other: FrontierPoint) -> bool:
-    """Whether a point is no worse in both precision and suppression, and better in one."""
-    return (
-        one.gbar <= other.gbar
-        and one.suppressed <= other.suppressed
-        and (one.gbar, one.suppressed) != (other.gbar, other.suppressed)
-    )
 
 
 def _solution(problem: Problem, grid: Grid, notes: tuple[str, ...]) -> Solution:

@@ -54,6 +54,10 @@ class Quadtree:
         # DuckDB calls `index` from threads of its own, in which pyproj crashes: it projects in a thread of Python's.
         self._projector = ThreadPoolExecutor(max_workers=1)
         self._back = pyproj.Transformer.from_crs(self.crs, "EPSG:4326", always_xy=True)
+        if not np.isfinite(self._corners_of_bbox()).all():
+            raise InputError(
+                f"the bbox reaches where {self.crs.to_string()} does not", "give a smaller --bbox or another --crs"
+            )
 
     def index(self, *columns: pa.Array) -> pa.Array:
         """Return the squares of (lon, lat); null where the projection does not reach."""
@@ -137,15 +141,14 @@ class Quadtree:
                 shapes[row] = shapely.Polygon(np.column_stack([lon[row], lat[row]]))
         return shapes
 
-    def _tiles_of_bbox(self) -> int:
-        """Return the tiles of the rectangle of squares that holds the four corners of the bbox."""
+    def _corners_of_bbox(self) -> tuple[list[float], list[float]]:
         west, south, east, north = self.bbox
         x, y = self._forward.transform([west, west, east, east], [south, north, south, north])
-        if not np.isfinite([*x, *y]).all():
-            raise InputError(
-                f"the bbox reaches where {self.crs.to_string()} does not", "give a smaller --bbox or another --crs"
-            )
-        spans = [math.floor(max(v) / self.side) - math.floor(min(v) / self.side) + 1 for v in (x, y)]
+        return x, y
+
+    def _tiles_of_bbox(self) -> int:
+        """Return the tiles of the rectangle of squares that holds the four corners of the bbox."""
+        spans = [math.floor(max(v) / self.side) - math.floor(min(v) / self.side) + 1 for v in self._corners_of_bbox()]
         return int(spans[0] * spans[1])
 
 

@@ -62,6 +62,8 @@ class _Groups:
 
 def build_cube(problem: Problem) -> Cube:
     """Find all publishable cells of a problem."""
+    if prod(len(axis.hierarchy) for axis in problem.axes) >= 2**63:
+        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
     return _Builder(problem).build()
 
 
@@ -179,8 +181,6 @@ def _with_row(node: IntArray, value: int) -> IntArray:
 def _link(axes: tuple[Axis, ...], node: IntArray, trips: IntArray, loss: FloatArray, problem: Problem) -> Cube:
     """Sort the cells and find the parents of each, which are publishable too, and what splits withhold."""
     sizes = [len(axis.hierarchy) for axis in axes]
-    if prod(sizes) >= 2**63:
-        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
     strides = [prod(sizes[axis + 1 :]) for axis in range(len(axes))]
     key = np.asarray(sum(row * stride for row, stride in zip(node, strides, strict=True)), np.int64)
     if not (key[1:] > key[:-1]).all():

@@ -103,7 +103,8 @@ class Squares:
 
     def _squares(self, batch: pa.RecordBatch, end: str, usable: BoolArray) -> tuple[IntArray, BoolArray]:
         lon, lat = (batch.column(f"{end}_{axis}").to_numpy(zero_copy_only=False)[usable] for axis in ("lon", "lat"))
-        x, y = (np.asarray(axis, np.float64) for axis in self._to_plane.transform(lon, lat))
+        # Lists, since pyproj takes an array of one point for a number.
+        x, y = (np.array(axis, np.float64) for axis in self._to_plane.transform(lon.tolist(), lat.tolist()))
         with np.errstate(invalid="ignore"):
             column, row = np.floor(x / self._side), np.floor(y / self._side)
             good = (np.abs(column) < _FARTHEST) & (np.abs(row) < _FARTHEST)

@@ -1,0 +1,205 @@
+"""mosaic finds the best guillotine cut, and steers it to the budget or the precision asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowveil._errors import InputError, PromiseError
+from flowveil.methods import _kernels, mosaic, nested
+from flowveil.methods._cuts import mosaic_splits, solution_of
+from flowveil.places import ROOT, Hierarchy
+from flowveil.problem import LOSSES, Problem, Requirement
+from tests.trees import Oracle, make_flows, prices, problems
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=120, deadline=None)
+@given(data=st.data(), lam=prices)
+def test_best_of_all_guillotine_cuts(loss, data, lam):
+    """The value is the least of all cuts there are, and the cut returned attains it."""
+    problem = data.draw(problems(loss=loss))
+    oracle = Oracle(problem)
+
+    least = min(cost + lam * lost for cost, lost in oracle.mosaics(ROOT, ROOT))
+
+    cut = mosaic_splits(problem.cube).best(lam)
+    cost, lost = oracle.outcome(solution_of(problem, cut))
+    assert (cut.loss, cut.suppressed) == (pytest.approx(cost), lost)
+    assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems())
+def test_keeps_the_budget(problem):
+    """It succeeds wherever some cut does, and is at least as good as the best cut on the near side of the hull."""
+    oracle = Oracle(problem)
+    outcomes = oracle.mosaics(ROOT, ROOT)
+    within = [cost for cost, lost in outcomes if lost <= problem.budget]
+    if not within:
+        with pytest.raises(PromiseError):
+            mosaic.solve(problem)
+        return
+
+    cost, lost = oracle.outcome(mosaic.solve(problem))
+
+    assert lost <= problem.budget
+    assert cost >= min(within) - 1e-3
+    assert cost <= _cost_on_hull(outcomes, problem.budget) + 1e-3
+
+
+def _cost_on_hull(outcomes, budget):
+    """Return the cost of the vertex of the lower hull with the most suppression within a budget."""
+    hull = []
+    for cost, lost in sorted(outcomes, key=lambda outcome: (outcome[1], outcome[0])):
+        if hull and cost >= hull[-1][0]:
+            continue
+        while len(hull) > 1 and (cost - hull[-2][0]) * (hull[-1][1] - hull[-2][1]) <= (hull[-1][0] - hull[-2][0]) * (
+            lost - hull[-2][1]
+        ):
+            hull.pop()
+        hull.append((cost, lost))
+    return min(cost for cost, lost in hull if lost <= budget)
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(), st.floats(1, 12))
+def test_least_suppression_for_a_precision(problem, max_gbar):
+    """The precision is met; with the loss tiles, the error comes only when nothing can be published that finely."""
+    problem = replace(problem, max_gbar=max_gbar)
+    oracle = Oracle(problem)
+    total = problem.flows.total
+    try:
+        solution = mosaic.solve(problem)
+    except PromiseError:
+        if problem.loss == "tiles":
+            outcomes = oracle.mosaics(ROOT, ROOT)
+            assert not any(lost < total and cost <= max_gbar * (total - lost) - 1e-6 for cost, lost in outcomes)
+        return
+
+    oracle.outcome(solution)
+    published = problem.flows.trips[solution.group >= 0]
+    tiles = problem.flows.origins.tiles[solution.origin] + problem.flows.destinations.tiles[solution.destination]
+    assert (tiles[solution.group[solution.group >= 0]] * published).sum() <= max_gbar * published.sum() * (1 + 1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_no_suppression(problem):
+    """With budget 0 nothing is suppressed if the whole may be published; else there is an error that helps."""
+    problem = replace(problem, budget=0)
+    oracle = Oracle(problem)
+    _, good, loss = oracle.cell(ROOT, ROOT)
+
+    if good and np.isfinite(loss):
+        assert oracle.outcome(mosaic.solve(problem))[1] == 0
+    elif not good:
+        with pytest.raises(PromiseError, match="raise max_suppression or lower k"):
+            mosaic.solve(problem)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_never_above_nested(problem):
+    """A nested cut is a mosaic, so mosaic is not worse."""
+    try:
+        other = nested.solve(problem)
+    except PromiseError:
+        return
+    oracle = Oracle(problem)
+
+    assert oracle.outcome(mosaic.solve(problem))[0] <= oracle.outcome(other)[0] + 1e-3
+
+
+def test_the_finer_of_equals_is_published():
+    """A parent with one seen child costs the same as the child; the child is published."""
+    chain, number = Hierarchy.from_parents(np.array([-1, 0, 1, 2]), np.arange(4, dtype=np.uint64))
+    leaf = int(number[3])
+    flows = make_flows(chain, chain, [(leaf, leaf, 0)] * 10, np.ones(6, np.int64), has_people=False)
+
+    solution = mosaic.solve(Problem(flows, Requirement(10), 0))
+
+    assert (solution.origin.tolist(), solution.destination.tolist()) == ([leaf], [leaf])
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), prices, st.randoms(use_true_random=False))
+def test_names_do_not_matter(problem, lam, random):
+    """Other keys of the same places give the same value."""
+    renamed = []
+    for tree, leaf in ((problem.flows.origins, problem.flows.origin), (problem.flows.destinations, problem.flows.destination)):
+        key = list(range(len(tree)))
+        random.shuffle(key)
+        other, number = Hierarchy.from_parents(tree.parent, np.array(key, np.uint64))
+        renamed.append((other, number[leaf]))
+    (origins, origin), (destinations, destination) = renamed
+    order = np.lexsort((destination, origin))
+    place = np.argsort(order)
+    people = problem.flows.people
+    if people is not None:
+        by_pair = np.lexsort((people.person, place[people.pair]))
+        people = replace(people, pair=place[people.pair][by_pair], person=people.person[by_pair])
+    flows = replace(
+        problem.flows,
+        origins=origins,
+        destinations=destinations,
+        origin=origin[order],
+        destination=destination[order],
+        trips=problem.flows.trips[order],
+        weight=problem.flows.weight[order],
+        people=people,
+    )
+    loss = "tiles" if problem.loss == "metres" else problem.loss  # centers follow from keys
+
+    first, second = (
+        mosaic_splits(Problem(f, problem.requirement, problem.budget, loss=loss).cube).best(lam)
+        for f in (problem.flows, flows)
+    )
+    assert second.value(lam) == pytest.approx(first.value(lam))
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.integers(1, 8))
+def test_frontier(problem, points):
+    """Points run from the finest cut to the one that suppresses least, and each trades one for the other."""
+    rows = mosaic.frontier(problem, points)
+
+    assert 1 <= len(rows) <= points
+    shares = [row.suppressed for row in rows]
+    assert shares == sorted(set(shares), reverse=True)
+    least = min(lost for _, lost in Oracle(problem).mosaics(ROOT, ROOT))
+    assert shares[-1] == pytest.approx(least / problem.flows.total)
+    if problem.loss == "tiles":
+        costs = [row.gbar * (1 - row.suppressed) if row.flows else 0 for row in rows]
+        assert costs == sorted(costs)
+
+
+def test_wrong_questions():
+    """A precision or a number of points that make no sense are refused."""
+    tree, _ = Hierarchy.from_parents(np.array([-1, 0, 0]), np.arange(3, dtype=np.uint64))
+    problem = Problem(make_flows(tree, tree, [(1, 1, 0)], np.ones(6, np.int64), has_people=False), Requirement(1), 0)
+
+    with pytest.raises(InputError, match="max_gbar"):
+        mosaic.solve(replace(problem, max_gbar=-1.0))
+    with pytest.raises(InputError, match="points"):
+        mosaic.frontier(problem, 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(problems(), prices)
+def test_compiled_loops_equal_plain_ones(problem, lam):
+    """Numba changes the speed only."""
+    cube = problem.cube
+    given_all = (float(lam), cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
+
+    choice, cost, lost = _kernels.choose(*given_all)
+    plain_choice, plain_cost, plain_lost = _kernels._choose(*given_all)
+
+    assert choice.tolist() == plain_choice.tolist()
+    assert cost.tolist() == plain_cost.tolist()
+    assert lost.tolist() == plain_lost.tolist()
+    assert _kernels.published(choice, cube.parent).tolist() == _kernels._published(choice, cube.parent).tolist()
