@@ -57,7 +57,9 @@ def test_cube_agrees_with_measure_pairs(problem):
 
     for depth in range(4):
         ends = [(flows.origins, flows.origin, depth), (flows.destinations, flows.destination, 3 - depth)]
-        areas = [t.area_of(np.flatnonzero((t.depth == at) | (t.is_leaf & (t.depth < at))))[leaf] for t, leaf, at in ends]
+        areas = [
+            t.area_of(np.flatnonzero((t.depth == at) | (t.is_leaf & (t.depth < at))))[leaf] for t, leaf, at in ends
+        ]
         pairs = problem.measure_pairs(*areas)
         for origin, destination, good in zip(pairs.origin, pairs.destination, pairs.publishable, strict=True):
             assert ((int(origin), int(destination)) in here) == bool(good)

@@ -131,7 +131,10 @@ def test_the_finer_of_equals_is_published():
 def test_names_do_not_matter(problem, lam, random):
     """Other keys of the same places give the same value."""
     renamed = []
-    for tree, leaf in ((problem.flows.origins, problem.flows.origin), (problem.flows.destinations, problem.flows.destination)):
+    for tree, leaf in (
+        (problem.flows.origins, problem.flows.origin),
+        (problem.flows.destinations, problem.flows.destination),
+    ):
         key = list(range(len(tree)))
         random.shuffle(key)
         other, number = Hierarchy.from_parents(tree.parent, np.array(key, np.uint64))

@@ -92,9 +92,7 @@ requirements = st.builds(
 @st.composite
 def problems(draw, *, most_nodes=7, most_trips=30, loss=None):
     """Draw a problem with any loss and any tests."""
-    flows = draw(
-        flows_between(draw(hierarchies(most_nodes)), draw(hierarchies(most_nodes)), most_trips=most_trips)
-    )
+    flows = draw(flows_between(draw(hierarchies(most_nodes)), draw(hierarchies(most_nodes)), most_trips=most_trips))
     budget = draw(st.integers(0, flows.total))
     return Problem(flows, draw(requirements), budget, loss=loss or draw(st.sampled_from(LOSSES)))
 

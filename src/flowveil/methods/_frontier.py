@@ -72,7 +72,8 @@ def undominated(points: list[FrontierPoint]) -> list[FrontierPoint]:
     """Return the points that no other beats in precision at no more suppression, from the finest on."""
     best: list[FrontierPoint] = []
     for point in sorted(points, key=lambda point: (point.suppressed, point.gbar, point.lam)):
-        if not best or not point.flows or point.gbar < best[-1].gbar:
+        finer = not best or not point.flows or point.gbar < best[-1].gbar
+        if finer and (not best or point.suppressed > best[-1].suppressed):
             best.append(point)
     return best[::-1]
 

@@ -61,7 +61,9 @@ class Grids:
             other = self.measure((*grid.areas[:axis], cut, *grid.areas[axis + 1 :]))
             rounding = SAME * grid.value(lam)
             finer = int(cut.sum()) > int(grid.areas[axis].sum())
-            if other.value(lam) < grid.value(lam) - rounding or (finer and other.value(lam) <= grid.value(lam) + rounding):
+            if other.value(lam) < grid.value(lam) - rounding or (
+                finer and other.value(lam) <= grid.value(lam) + rounding
+            ):
                 grid, unchanged = other, 0
             unchanged += 1
             axis = (axis + 1) % len(self.trees)

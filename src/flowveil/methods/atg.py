@@ -56,7 +56,8 @@ def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float 
     targets = _targets(problem, v_target)
     cuts = [_splits(problem, target).best(price) for target in targets]
     _, target, cut = min(
-        ((cut.value(price), target, cut) for target, cut in zip(targets, cuts, strict=True)), key=lambda entry: entry[:2]
+        ((cut.value(price), target, cut) for target, cut in zip(targets, cuts, strict=True)),
+        key=lambda entry: entry[:2],
     )
     return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {price:g}"))
 
