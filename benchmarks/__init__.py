@@ -1,0 +1,1 @@
+"""Benchmarks: ratios in one run, against plain versions, with how cost grows."""

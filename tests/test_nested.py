@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from flowveil._errors import PromiseError, UnknownNameError
 from flowveil.methods import nested
 from flowveil.methods._cuts import nested_splits, solution_of
-from flowveil.places import Hierarchy
 from flowveil.problem import LOSSES
 from tests.trees import Oracle, prices, problems
 
@@ -34,7 +33,7 @@ def test_best_of_all_nested_cuts(first, loss, data, lam):
     assert is_one_cut(oracle.trees[first], (solution.origin, solution.destination)[first])
 
 
-def is_one_cut(tree: Hierarchy, areas):
+def is_one_cut(tree, areas):
     """Whether no area lies inside another."""
     above = tree.parent.copy()
     chosen = set(areas.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -211,8 +211,8 @@ class Oracle:
         """Return every cut of a tree below a node, each a tuple of nodes."""
         found = [(node,)]
         if children := self.children(axis, node):
-            for parts in itertools.product(*(self.cuts(axis, child) for child in children)):
-                found.append(tuple(itertools.chain(*parts)))
+            parts = itertools.product(*(self.cuts(axis, child) for child in children))
+            found += [tuple(itertools.chain(*part)) for part in parts]
         return found
 
     def children(self, axis, node):
@@ -255,8 +255,3 @@ def add_up(parts):
     for part in parts:
         sums = {(round(a + c, 6), b + d) for (a, b), (c, d) in itertools.product(sums, part)}
     return sums
-
-
-def with_budget(problem, budget):
-    """Return the same problem with another budget."""
-    return replace(problem, budget=budget)

@@ -16,6 +16,7 @@ OUTSIDE = "outside the bbox"
 BAD_WEIGHT = "bad weight"
 _LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
 _LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
+_BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
 _AS_WRITTEN = "flowveil as written"  # no column of an input is called so
 
 
@@ -58,7 +59,7 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
             parts.append(f"{_text(written[column], kind[column])} AS {name}")
         else:
             raw = written[column]
-            blank = f"nullif(trim({raw}), '')" if kind[column] == "VARCHAR" else raw
+            blank = f"nullif(trim({raw}, {_BLANKS}), '')" if kind[column] == "VARCHAR" else raw
             parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
     if request.unit:
         parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
@@ -84,7 +85,7 @@ def _text(value: str, kind: str) -> str:
             f"CASE WHEN NOT isfinite({value}) THEN NULL WHEN {whole} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR)"
             f" ELSE CAST({value} AS VARCHAR) END"
         )
-    return f"nullif(trim(CAST({value} AS VARCHAR)), '')"
+    return f"nullif(trim(CAST({value} AS VARCHAR), {_BLANKS}), '')"
 
 
 def problem_sql(request: Request) -> str:

@@ -93,6 +93,8 @@ def make_request(
     for column in filter(None, (unit, weight)):
         if column not in trips.available:
             raise UnknownNameError("column", column, trips.available)
+    if unit == "trip":
+        raise InputError("a unit cannot be called 'trip': releases use that word when k counts trips", "rename the column")
     count = trips.columns.get("count") if places.by_zone or "count" in trips.mapping else None
     if count and unit:
         raise InputError(

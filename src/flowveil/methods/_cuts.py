@@ -35,7 +35,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """A family of cuts: all that split cells only where `allowed` (one row an axis) and publish none at infinite loss."""
+    """A family of cuts: all that split cells only where `allowed` (one row an axis) and publish at finite loss."""
 
     cube: Cube
     allowed: BoolArray
@@ -72,12 +72,12 @@ class Splits:
 
 
 def mosaic_splits(cube: Cube) -> Splits:
-    """Every cell may be split along either axis."""
+    """Allow every split."""
     return Splits(cube, cube.splittable, cube.loss)
 
 
 def nested_splits(cube: Cube, order: tuple[int, ...]) -> Splits:
-    """An axis may be split only while the axes after it in `order` are whole."""
+    """Allow a split along an axis only while the axes after it in `order` are whole."""
     allowed = cube.splittable.copy()
     for position, axis in enumerate(order):
         for later in order[position + 1 :]:

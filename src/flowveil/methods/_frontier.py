@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ def frontier_of(problem: Problem, families: Sequence[Splits], points: int) -> li
     first, last = _best(families, 0.0), _coarsest(families)
     found = [first] if first.suppressed == last.suppressed else [first, last][-points:]
     measured = {cut.suppressed: frontier_point(problem, cut.lam, cut.published) for cut in found}
-    open_gaps = list(zip(found[:-1], found[1:], strict=True))
+    open_gaps = list(pairwise(found))
     while open_gaps and len(measured) < points:
         fine, coarse = widest = max(open_gaps, key=lambda gap: _width(*(measured[cut.suppressed] for cut in gap)))
         open_gaps.remove(widest)

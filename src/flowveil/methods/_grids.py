@@ -54,13 +54,17 @@ class Grids:
         return self.measure(tuple((t.depth == depth) | (t.is_leaf & (t.depth < depth)) for t in self.trees))
 
     def improve(self, grid: Grid, lam: float) -> Grid:
-        """Find the best cut of each axis in turn, the others as they are, until nothing changes; the finer of equals."""
+        """Find the best cut of each axis in turn, the others as they are, until nothing changes.
+
+        Of equal cuts the finer one is taken.
+        """
         axis, unchanged = 0, 0
         while unchanged < len(self.trees):
             cut, _ = best_cut(self.trees[axis], self._costs(grid.areas, axis, lam))
             other = self.measure((*grid.areas[:axis], cut, *grid.areas[axis + 1 :]))
             rounding = SAME * grid.value(lam)
-            finer = int(cut.sum()) > int(grid.areas[axis].sum())
+            depth = self.trees[axis].depth
+            finer = depth[cut].sum() > depth[grid.areas[axis]].sum()
             if other.value(lam) < grid.value(lam) - rounding or (
                 finer and other.value(lam) <= grid.value(lam) + rounding
             ):
@@ -87,8 +91,8 @@ class Grids:
         for axis, tree in enumerate(self.trees):
             crossing = np.flatnonzero(self._crossings(areas, axis))
             node = self.cube.node[axis][crossing]
-            trips = np.bincount(node, weights=self.cube.trips[crossing], minlength=len(tree))
-            loss = np.bincount(node, weights=self.cube.loss[crossing], minlength=len(tree))
+            trips = _by_node(node, self.cube.trips[crossing], len(tree))
+            loss = _by_node(node, self.cube.loss[crossing], len(tree))
             split = np.flatnonzero(areas[axis] & ~tree.is_leaf)
             lost = (trips - _over_children(tree.parent, trips))[split]
             gain = (loss - _over_children(tree.parent, loss))[split] - self.cube.price * lost
@@ -102,7 +106,7 @@ class Grids:
         cube = self.cube
         crossing = np.flatnonzero(self._crossings(areas, axis))
         more = cube.loss[crossing] - (lam + cube.price) * cube.trips[crossing]
-        return np.bincount(cube.node[axis][crossing], weights=more, minlength=len(self.trees[axis]))
+        return _by_node(cube.node[axis][crossing], more, len(self.trees[axis]))
 
     def _crossings(self, areas: Areas, free: int = -1) -> BoolArray:
         """Which cells lie on areas of all axes but one that is free."""
@@ -113,5 +117,9 @@ class Grids:
         return crossing
 
 
+def _by_node(node: IntArray, values: FloatArray | IntArray, nodes: int) -> FloatArray:
+    return np.asarray(np.bincount(node, weights=values, minlength=nodes), np.float64)
+
+
 def _over_children(parent: IntArray, values: FloatArray) -> FloatArray:
-    return np.bincount(parent[ROOT + 1 :], weights=values[ROOT + 1 :], minlength=len(parent))
+    return _by_node(parent[ROOT + 1 :], values[ROOT + 1 :], len(parent))

@@ -1,4 +1,4 @@
-"""atg-dual and atg-soft: origins by a target volume, then all destination trees at once (ATG paper, algorithms 1 to 4)."""
+"""atg-dual and atg-soft: origins by a target volume, then all destination trees at once (ATG paper)."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ def _sweep(grids: Grids, steps: int) -> tuple[FloatArray, list[Grid]]:
 
 def _to_budget(grids: Grids, problem: Problem) -> tuple[Grid, float]:
     prices, found = _sweep(grids, STEPS)
-    least = min([grids.coarsest(), *found], key=lambda grid: grid.suppressed)
-    check_budget(least.suppressed, problem)
+    prices, found = np.append(prices, prices[-1]), [*found, grids.coarsest()]
+    check_budget(min(grid.suppressed for grid in found), problem)
     grid, lam = _close_in(
-        grids, prices, [*found[:-1], least], lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
+        grids, prices, found, lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
     )
     return grids.spend(grid, problem.budget - grid.suppressed), lam
 

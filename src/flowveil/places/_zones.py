@@ -203,7 +203,7 @@ def _column_tree(table: ZoneTable, columns: list[str]) -> tuple[IntArray, list[s
 def _tree_notes(table: ZoneTable, columns: list[str], inner: list[tuple[tuple[str, str], ...]]) -> list[str]:
     """Say which values were split and which zones hang higher, column by column."""
     notes = []
-    for column, above in zip(columns[1:], [*columns[2:], None], strict=True):
+    for column, above in zip(columns[1:], [*columns[2:], None], strict=False):
         values = Counter(
             path[-1][1] for path in inner if path[-1][0] == column and path[-2:-1] and path[-2][0] == above
         )

@@ -1,9 +1,12 @@
 """Compiled stretch of pairs of trajectories. Imported only when a method runs: numba is slow to import.
 
-Numbers are whole, held as floats wide enough to be exact (see `_pool`): processors compare eight of them at once.
-A trajectory is a range of columns of `samples`, whose rows are t0, t1, x0, x1, y0, y1, ordered by time; both its
-starts and its ends never decrease. Costs are 2 * space_limit * time_limit * (n_a + n_b) times Eq. 1, divided by the
-common divisor of the limits.
+A trajectory is a range of columns of `samples`, whose rows are t0, t1, x0, x1, y0, y1, ordered by time: neither
+starts nor ends ever decrease. Numbers are int32 where nothing can overflow (see `_pool`), else int64; every step is
+cast back to that type, since numba widens what it adds, and processors compare eight int32 at once.
+
+`limits` holds the caps of Eq. 2 and 3 in cells and steps, and the weights of space and time: the time cap and the
+space cap, divided by what they have in common. A cost is Eq. 1 times `whole * (n_a + n_b)`, `whole` being the largest
+cost for one user, twice the space cap times its weight.
 """
 
 from __future__ import annotations
@@ -18,59 +21,47 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import FloatArray, IntArray
 
-    Wide = npt.NDArray[np.float32] | npt.NDArray[np.float64]
-
-# No NaN occurs and the sign of zero does not matter; sums may not be reordered, so nothing else is relaxed.
-_FAST = {"nnan", "nsz"}
+    Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
-def low(a: float, b: float) -> float:
-    """Return the smaller; numba's own min asks for NaN first, which keeps loops from being vectorized."""
-    return a if a < b else b
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST, inline="always")
-def high(a: float, b: float) -> float:
-    """Return the larger."""
-    return a if a > b else b
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True)
 def scan_total(
-    samples: Wide, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Wide, most: float, _box: Wide
-) -> float:
+    samples: Whole, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Whole, most: float, _box: Whole
+) -> int:
     """Return the sum over samples of a (the longer) of the least cost of b's: every pair is looked at.
 
     `most`: a sum that is larger may be returned as soon as it is known to be.
     """
     kind = samples.dtype.type
     wa, wb = kind(na), kind(nb)
-    n = wa + wb
-    space, time, by_space, by_time = limits[0] * n, limits[1] * n, limits[2], limits[3]
+    n = kind(wa + wb)
+    space, time = kind(limits[0] * n), kind(limits[1] * n)
+    by_space, by_time = limits[2], limits[3]
     bt0, bt1 = samples[0, b0:b1], samples[1, b0:b1]
     bx0, bx1, by0, by1 = samples[2, b0:b1], samples[3, b0:b1], samples[4, b0:b1], samples[5, b0:b1]
-    total = 0.0
+    total = np.int64(0)
     for i in range(a0, a1):
         t0, t1 = samples[0, i], samples[1, i]
         x0, x1, y0, y1 = samples[2, i], samples[3, i], samples[4, i], samples[5, i]
-        own_space, own_time = wa * (x1 - x0 + y1 - y0), wa * (t1 - t0)
-        best = by_space * space + by_time * time
+        own_space, own_time = kind(wa * (x1 - x0 + y1 - y0)), kind(wa * (t1 - t0))
+        best = kind(kind(by_space * space) + kind(by_time * time))
         for j in range(b1 - b0):
-            spread = high(x1, bx1[j]) - low(x0, bx0[j]) + high(y1, by1[j]) - low(y0, by0[j])
-            in_space = n * spread - own_space - wb * (bx1[j] - bx0[j] + by1[j] - by0[j])
-            in_time = n * (high(t1, bt1[j]) - low(t0, bt0[j])) - own_time - wb * (bt1[j] - bt0[j])
-            best = low(best, by_space * low(in_space, space) + by_time * low(in_time, time))
+            v0, v1, w0, w1, u0, u1 = bx0[j], bx1[j], by0[j], by1[j], bt0[j], bt1[j]
+            spread = kind(kind(max(x1, v1) - min(x0, v0)) + kind(max(y1, w1) - min(y0, w0)))
+            width = kind(wb * kind(kind(v1 - v0) + kind(w1 - w0)))
+            in_space = kind(kind(n * spread) - kind(own_space + width))
+            in_time = kind(kind(n * kind(max(t1, u1) - min(t0, u0))) - kind(own_time + kind(wb * kind(u1 - u0))))
+            best = min(best, kind(kind(by_space * min(in_space, space)) + kind(by_time * min(in_time, time))))
         total += best
         if total > most:
             return total
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True)
 def sweep_total(
-    samples: Wide, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Wide, most: float, box: Wide
-) -> float:
+    samples: Whole, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Whole, most: float, box: Whole
+) -> int:
     """Return the same sum as `scan_total`, looking outwards in time from each sample of a.
 
     Away from a sample the temporal part never falls, so a side ends where that part alone reaches the best. It is
@@ -79,79 +70,71 @@ def sweep_total(
     """
     kind = samples.dtype.type
     wa, wb = kind(na), kind(nb)
-    n = wa + wb
-    space, time, by_space, by_time = limits[0] * n, limits[1] * n, limits[2], limits[3]
-    far = by_time * time
-    total = 0.0
+    n = kind(wa + wb)
+    space, time = kind(limits[0] * n), kind(limits[1] * n)
+    by_space, by_time = limits[2], limits[3]
+    far = kind(by_time * time)
+    total = np.int64(0)
     middle = b0
     for i in range(a0, a1):
         t0, t1 = samples[0, i], samples[1, i]
         x0, x1, y0, y1 = samples[2, i], samples[3, i], samples[4, i], samples[5, i]
-        own_space, own_time = wa * (x1 - x0 + y1 - y0), wa * (t1 - t0)
-        best = by_space * space + far
+        own_space, own_time = kind(wa * (x1 - x0 + y1 - y0)), kind(wa * (t1 - t0))
+        best = kind(kind(by_space * space) + far)
         while middle < b1 and samples[0, middle] < t0:
             middle += 1
-        right = middle
+        left, right = middle - 1, middle
         while right < b1:
-            end = samples[1, right]
-            in_time = n * (high(t1, end) - t0) - own_time - wb * (end - samples[0, right])
-            if end >= t1 and (in_time >= time or by_time * in_time >= best):
+            u0, u1 = samples[0, right], samples[1, right]
+            in_time = kind(kind(n * kind(max(t1, u1) - t0)) - kind(own_time + kind(wb * kind(u1 - u0))))
+            if u1 >= t1 and (in_time >= time or kind(by_time * in_time) >= best):
                 break
-            spread = high(x1, samples[3, right]) - low(x0, samples[2, right])
-            spread += high(y1, samples[5, right]) - low(y0, samples[4, right])
-            width = samples[3, right] - samples[2, right] + samples[5, right] - samples[4, right]
-            in_space = n * spread - own_space - wb * width
-            best = low(best, by_space * low(in_space, space) + by_time * low(in_time, time))
+            v0, v1, w0, w1 = samples[2, right], samples[3, right], samples[4, right], samples[5, right]
+            spread = kind(kind(max(x1, v1) - min(x0, v0)) + kind(max(y1, w1) - min(y0, w0)))
+            width = kind(wb * kind(kind(v1 - v0) + kind(w1 - w0)))
+            in_space = kind(kind(n * spread) - kind(own_space + width))
+            best = min(best, kind(kind(by_space * min(in_space, space)) + kind(by_time * min(in_time, time))))
             right += 1
-        left = middle - 1
         while left >= b0:
-            start, end = samples[0, left], samples[1, left]
-            in_time = n * (high(t1, end) - start) - own_time - wb * (end - start)
-            if end <= t1 and (in_time >= time or by_time * in_time >= best):
+            u0, u1 = samples[0, left], samples[1, left]
+            in_time = kind(kind(n * kind(max(t1, u1) - u0)) - kind(own_time + kind(wb * kind(u1 - u0))))
+            if u1 <= t1 and (in_time >= time or kind(by_time * in_time) >= best):
                 break
-            spread = high(x1, samples[3, left]) - low(x0, samples[2, left])
-            spread += high(y1, samples[5, left]) - low(y0, samples[4, left])
-            width = samples[3, left] - samples[2, left] + samples[5, left] - samples[4, left]
-            in_space = n * spread - own_space - wb * width
-            best = low(best, by_space * low(in_space, space) + by_time * low(in_time, time))
+            v0, v1, w0, w1 = samples[2, left], samples[3, left], samples[4, left], samples[5, left]
+            spread = kind(kind(max(x1, v1) - min(x0, v0)) + kind(max(y1, w1) - min(y0, w0)))
+            width = kind(wb * kind(kind(v1 - v0) + kind(w1 - w0)))
+            in_space = kind(kind(n * spread) - kind(own_space + width))
+            best = min(best, kind(kind(by_space * min(in_space, space)) + kind(by_time * min(in_time, time))))
             left -= 1
         if best > far:
-            gap = high(high(box[0] - x1, x0 - box[1]), kind(0)) + high(high(box[2] - y1, y0 - box[3]), kind(0))
-            if far + by_space * low(n * gap, space) < best:
-                nearest = low(
-                    _least_space(samples, b0, left + 1, x0, x1, y0, y1, n, wb),
-                    _least_space(samples, right, b1, x0, x1, y0, y1, n, wb),
-                )
-                best = low(best, far + by_space * low(nearest - own_space, space))
+            gap = max(box[0] - x1, x0 - box[1], 0) + max(box[2] - y1, y0 - box[3], 0)
+            if far + by_space * min(n * gap, space) < best:
+                near = _least_space(samples, b0, left + 1, x0, x1, y0, y1, n, wb)
+                near = min(near, _least_space(samples, right, b1, x0, x1, y0, y1, n, wb))
+                if near - own_space < space:
+                    best = min(best, kind(far + by_space * (near - own_space)))
         total += best
         if total > most:
             return total
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _least_space(
-    samples: Wide, b0: int, b1: int, x0: float, x1: float, y0: float, y1: float, n: float, wb: float
-) -> float:
+@njit(cache=True, nogil=True)
+def _least_space(samples: Whole, b0: int, b1: int, x0: int, x1: int, y0: int, y1: int, n: int, wb: int) -> int:
     """Return the least spatial stretch to samples b0 to b1, without the part that is the same for all."""
+    kind = samples.dtype.type
     bx0, bx1, by0, by1 = samples[2, b0:b1], samples[3, b0:b1], samples[4, b0:b1], samples[5, b0:b1]
-    least = samples.dtype.type(np.inf)
+    least = kind(np.iinfo(kind).max)
     for j in range(b1 - b0):
-        spread = high(x1, bx1[j]) - low(x0, bx0[j]) + high(y1, by1[j]) - low(y0, by0[j])
-        least = low(least, n * spread - wb * (bx1[j] - bx0[j] + by1[j] - by0[j]))
+        v0, v1, w0, w1 = bx0[j], bx1[j], by0[j], by1[j]
+        spread = kind(kind(max(x1, v1) - min(x0, v0)) + kind(max(y1, w1) - min(y0, w0)))
+        least = min(least, kind(kind(n * spread) - kind(wb * kind(kind(v1 - v0) + kind(w1 - w0)))))
     return least
 
 
 @njit(cache=True, nogil=True)
 def stretch(
-    samples: Wide,
-    place: IntArray,
-    boxes: Wide,
-    limits: Wide,
-    a: int,
-    b: int,
-    most: float,
-    sweep: bool,
+    samples: Whole, place: IntArray, boxes: Whole, limits: Whole, a: int, b: int, most: float, sweep: bool
 ) -> float:
     """Return Eq. 10 for groups a and b, or infinity if it is above `most`.
 
@@ -161,21 +144,27 @@ def stretch(
         a, b = b, a
     if place[1, b] - place[0, b] > place[1, a] - place[0, a]:
         a, b = b, a  # a is the longer; of equally long ones the smaller id
-    if np.isfinite(most) and _least_stretch(boxes[:, a], boxes[:, b], limits) / np.float64(limits[4]) > most:
+    whole = np.float64(2) * limits[0] * limits[2]
+    if _least_cost(boxes[:, a], boxes[:, b], limits) / whole > most:
         return np.inf
     na, nb = place[2, a], place[2, b]
-    scale = np.float64(limits[4]) * (na + nb) * (place[1, a] - place[0, a])
+    scale = whole * (na + nb) * (place[1, a] - place[0, a])
     enough = most * scale * (1 + 1e-12) + 1
-    args = (samples, place[0, a], place[1, a], place[0, b], place[1, b], na, nb, limits, enough, boxes[2:, b])
-    total = sweep_total(*args) if sweep else scan_total(*args)
+    if sweep:
+        total = sweep_total(
+            samples, place[0, a], place[1, a], place[0, b], place[1, b], na, nb, limits, enough, boxes[2:, b]
+        )
+    else:
+        total = scan_total(
+            samples, place[0, a], place[1, a], place[0, b], place[1, b], na, nb, limits, enough, boxes[2:, b]
+        )
     value = total / scale
     return np.inf if value > most else value
 
 
 @njit(cache=True, nogil=True)
-def _least_stretch(a: Wide, b: Wide, limits: Wide) -> float:
-    """Return a cost that no pair of samples within two boxes can be below, for one user."""
-    in_time = high(high(a[0] - b[1], b[0] - a[1]), a.dtype.type(0))
-    in_space = high(high(a[2] - b[3], b[2] - a[3]), a.dtype.type(0))
-    in_space += high(high(a[4] - b[5], b[4] - a[5]), a.dtype.type(0))
-    return np.float64(limits[2] * low(in_space, limits[0]) + limits[3] * low(in_time, limits[1]))
+def _least_cost(a: Whole, b: Whole, limits: Whole) -> int:
+    """Return a cost, for one user, that no two samples inside two boxes can be below."""
+    in_time = max(a[0] - b[1], b[0] - a[1], 0)
+    in_space = max(a[2] - b[3], b[2] - a[3], 0) + max(a[4] - b[5], b[4] - a[5], 0)
+    return limits[2] * min(in_space, np.int64(limits[0])) + limits[3] * min(in_time, np.int64(limits[1]))

@@ -1,0 +1,163 @@
+"""GLOVE as the paper and docs/trajectories.md write it down, with Python's whole numbers. Plain, and slow on purpose.
+
+A sample is (t0, t1, x0, x1, y0, y1); intervals are half-open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Plain:
+    """A group: id (smallest rank), members, samples in order, kept originals as (t, x, y, owner)."""
+
+    id: int
+    members: list
+    samples: list
+    kept: list
+
+
+def order(sample):
+    t0, t1, x0, x1, y0, y1 = sample
+    return t0, t1, x0, y0, x1, y1
+
+
+def cost(one, other, n_one, n_other, space_limit, time_limit):
+    """Return Eq. 1 times 2 * space_limit * time_limit * n, from Eq. 4 to 9 as they are written."""
+    n = n_one + n_other
+
+    def stretch_of(a, b, low, high):
+        return (a[low] - min(a[low], b[low])) + (max(a[high], b[high]) - a[high])
+
+    in_space = sum(
+        stretch_of(one, other, axis, axis + 1) * n_one + stretch_of(other, one, axis, axis + 1) * n_other
+        for axis in (2, 4)
+    )
+    in_time = stretch_of(one, other, 0, 1) * n_one + stretch_of(other, one, 0, 1) * n_other
+    return time_limit * min(in_space, space_limit * n) + space_limit * min(in_time, time_limit * n)
+
+
+def longer_first(a, b):
+    return (a, b) if (-len(a.samples), a.id) <= (-len(b.samples), b.id) else (b, a)
+
+
+def stretch(a, b, space_limit, time_limit):
+    """Return Eq. 10; one division of two whole numbers."""
+    a, b = longer_first(a, b)
+    sizes = len(a.members), len(b.members)
+    total = sum(min(cost(i, j, *sizes, space_limit, time_limit) for j in b.samples) for i in a.samples)
+    return total / (2 * space_limit * time_limit * sum(sizes) * len(a.samples))
+
+
+def union(*samples):
+    return tuple((min if row % 2 == 0 else max)(sample[row] for sample in samples) for row in range(6))
+
+
+def inside(original, sample):
+    t, x, y, _ = original
+    return sample[0] <= t < sample[1] and sample[2] <= x < sample[3] and sample[4] <= y < sample[5]
+
+
+def over(sample, most):
+    t0, t1, x0, x1, y0, y1 = sample
+    return max(x1 - x0, y1 - y0) > most[0] or t1 - t0 > most[1]
+
+
+def merge(a, b, limits, most):
+    """Return the group that a and b become; it may have no samples."""
+    a, b = longer_first(a, b)
+    na, nb = len(a.members), len(b.members)
+
+    def nearest(sample, n_sample, others, n_others):
+        return min(others, key=lambda other: (cost(sample, other, n_sample, n_others, *limits), order(other)))
+
+    matched = {}
+    lost = []
+    for i in a.samples:
+        j = nearest(i, na, b.samples, nb)
+        if over(union(i, j), most):
+            lost.append(i)
+        else:
+            matched.setdefault(j, []).append(i)
+    stage_a = {j: union(j, *group) for j, group in matched.items()}
+    results = [[box, box] for box in stage_a.values()]  # as stage B sees it, and as it grows
+    for j in b.samples:
+        if j in stage_a:
+            continue
+        if not results:
+            lost.append(j)
+            continue
+        best = min(results, key=lambda pair: (cost(j, pair[0], nb, na + nb, *limits), order(pair[0])))
+        if over(union(j, best[0]), most):
+            lost.append(j)
+        else:
+            best[1] = union(best[1], j)
+    kept = [
+        original
+        for group in (a, b)
+        for original in group.kept
+        if not any(inside(original, sample) for sample in lost if sample in group.samples)
+    ]
+    samples, kept = reshape([grown for _, grown in results], kept, most)
+    return Plain(min(a.id, b.id), sorted(a.members + b.members), samples, kept)
+
+
+def reshape(boxes, kept, most):
+    """Cut at every start and end; drop pieces that hold no kept original or are over a threshold."""
+    cuts = sorted({box[0] for box in boxes} | {box[1] for box in boxes})
+    samples, still = [], []
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        covering = [box for box in boxes if box[0] <= start and end <= box[1]]
+        if not covering:
+            continue
+        piece = (start, end, *union(*covering)[2:])
+        held = [original for original in kept if inside(original, piece)]
+        if held and not over(piece, most):
+            samples.append(piece)
+            still += held
+    return samples, still
+
+
+def glove(users, k, variant, limits, most=(2**62, 2**62)):
+    """Return groups, suppressed users and merges; `users` is a list of lists of (t, x, y), by rank."""
+    groups = {}
+    for rank, points in enumerate(users):
+        distinct = sorted(set(points))
+        samples = [(t, t + 1, x, x + 1, y, y + 1) for t, x, y in distinct]
+        groups[rank] = Plain(rank, [rank], samples, [(t, x, y, rank) for t, x, y in distinct])
+    finished, suppressed, merges = [], [], []
+
+    def step(value, low, high):
+        merges.append((value, low, high))
+        return merge(groups.pop(low), groups.pop(high), limits, most)
+
+    while True:
+        pairs = [
+            (stretch(groups[i], groups[j], *limits), i, j)
+            for i in groups
+            for j in groups
+            if i < j and (len(groups[i].members) < k or len(groups[j].members) < k)
+        ]
+        if not pairs:
+            break
+        new = step(*min(pairs))
+        if not new.samples:
+            suppressed += new.members
+        elif len(new.members) >= k and variant != "loose":
+            finished.append(new)
+        else:
+            groups[new.id] = new
+    left = [group for group in groups.values() if len(group.members) < k]
+    finished += [group for group in groups.values() if len(group.members) >= k]
+    if variant == "absorb" and left and finished:
+        groups = {group.id: group for group in [*finished, *left]}
+        value, low, high = min(
+            (stretch(left[0], group, *limits), *sorted((left[0].id, group.id))) for group in finished
+        )
+        new = step(value, low, high)
+        finished = [group for group in finished if group.id in groups] + ([new] if new.samples else [])
+        suppressed += [] if new.samples else new.members
+        left = []
+    suppressed += [member for group in left for member in group.members]
+    return sorted(finished, key=lambda group: group.id), sorted(suppressed), merges

@@ -1,0 +1,198 @@
+"""GLOVE: merge the two nearest groups until every group has k users (paper, algorithm 1), exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil.trajectories._pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil._arrays import IntArray
+    from flowveil.trajectories._neighbors import Neighbors, Workers
+    from flowveil.trajectories._read import Trajectories
+
+VARIANTS = ("strict", "absorb", "loose")
+DEFAULT_MEMORY = 2 * 10**9
+_NO_LIMIT = 2**62
+# Pairs that are tried out to choose a kernel, and what a look of the sweep costs in looks of the plain scan.
+_TRIED_PAIRS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Users who share one trajectory."""
+
+    members: IntArray  # ranks, ascending
+    samples: IntArray  # t0, t1, x0, x1, y0, y1 in steps and cells; disjoint, in the order of time
+
+
+@dataclass(eq=False)
+class Grouping:
+    """What GLOVE found."""
+
+    groups: list[Group] = field(default_factory=list)
+    suppressed_users: list[int] = field(default_factory=list)  # ranks
+    merges: list[tuple[float, int, int]] = field(default_factory=list)  # stretch and ids, in the order they were made
+
+
+@dataclass(eq=False)
+class _Crowd:
+    """What a group holds besides its samples: members, and which original sample is in which of them."""
+
+    members: IntArray
+    held: IntArray  # original samples that are kept
+    home: IntArray  # for each, the group's sample it is in
+
+
+def glove(
+    trajectories: Trajectories,
+    k: int,
+    variant: str = "strict",
+    *,
+    max_extent: int | None = None,
+    max_duration: int | None = None,
+    memory: int = DEFAULT_MEMORY,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Grouping:
+    """Group users so that at least k share each trajectory.
+
+    variant: strict (finished groups rest; fewer than k users may be left and are suppressed), absorb (those join
+    their nearest finished group) or loose (finished groups may take in others).
+    max_extent, max_duration: largest box edge in cells and length in steps of time of a sample; larger are suppressed.
+    memory: bytes for stretches: a triangular matrix if it fits, else lists of neighbors. The result is the same.
+    """
+    if variant not in VARIANTS:
+        raise UnknownNameError("variant", variant, VARIANTS)
+    if k < 2:
+        raise InputError(f"k is {k}", "a crowd needs 2 users or more: give -k 2 or more")
+    if len(trajectories) < k:
+        raise PromiseError(f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users or a lower k")
+    from flowveil.trajectories._neighbors import Workers  # noqa: PLC0415  numba is slow to import
+
+    workers = Workers()
+    try:
+        run = _Run(trajectories, k, variant, _most(max_extent, max_duration), workers)
+        run.merge_all(memory, tell)
+    finally:
+        workers.close()
+    return run.found
+
+
+def _most(max_extent: int | None, max_duration: int | None) -> IntArray:
+    given = [_NO_LIMIT if limit is None else limit for limit in (max_extent, max_duration)]
+    if min(given) < 1:
+        raise InputError("a suppression threshold is smaller than the grid's step", "give a larger threshold")
+    return np.array(given, np.int64)
+
+
+class _Run:
+    """One run: the pool of groups, their crowds, and what is finished."""
+
+    def __init__(self, trajectories: Trajectories, k: int, variant: str, most: IntArray, workers: Workers) -> None:
+        self.k, self.variant, self.most, self.workers = k, variant, most, workers
+        self.pool = Pool(trajectories, len(trajectories) if variant == "loose" else 3 * k)
+        self.moments = trajectories.t - self.pool.origin[0]
+        self.crowds: dict[int, _Crowd] = {}
+        for rank, (first, last) in enumerate(zip(trajectories.start[:-1], trajectories.start[1:], strict=True)):
+            held = np.arange(first, last)
+            self.crowds[rank] = _Crowd(np.array([rank]), held, held - first)
+        self.found = Grouping()
+
+    def merge_all(self, memory: int, tell: Callable[[str], None]) -> None:
+        """Merge until nobody unfinished has anybody to go to."""
+        from flowveil.trajectories._neighbors import watch  # noqa: PLC0415
+
+        tell(f"comparing {len(self.pool):,} trajectories")
+        self.pool.sweep = choose_kernel(self.pool)
+        neighbors = watch(self.pool, self.workers, memory)
+        while True:
+            row = int(neighbors.front_value.argmin())
+            if neighbors.front_value[row] == np.inf:
+                break
+            if neighbors.front_id[row] < 0:
+                neighbors.refresh(row)
+                continue
+            self._step(neighbors, row, tell)
+        self._finish()
+
+    def _step(self, neighbors: Neighbors, row: int, tell: Callable[[str], None]) -> None:
+        other = int(neighbors.front_id[row])
+        self.found.merges.append((float(neighbors.front_value[row]), row, other))
+        self._merge(row, other)
+        done = len(self.crowds[row].members) >= self.k if row in self.crowds else False
+        if done and self.variant != "loose":
+            self.pool.remove(row)
+        neighbors.replace(row, other)
+        if len(self.found.merges) % 100 == 0:
+            tell(f"merged {len(self.found.merges):,} times, {int(self.pool.alive.sum()):,} groups are left")
+
+    def _merge(self, one: int, other: int) -> None:
+        """Merge two groups into the one with the smaller id; without any sample left, its users are suppressed."""
+        from flowveil.trajectories._merge import merge, reshape  # noqa: PLC0415
+
+        pool, (keep, gone) = self.pool, (min(one, other), max(one, other))
+        a, b = (keep, gone) if pool.get(keep).shape[1] >= pool.get(gone).shape[1] else (gone, keep)
+        crowds = self.crowds.pop(a), self.crowds.pop(b)
+        sizes = len(crowds[0].members), len(crowds[1].members)
+        merged, *went = merge(pool.get(a), pool.get(b), *sizes, pool.limits_whole, self.most)
+        held = np.concatenate([crowd.held[to[crowd.home] >= 0] for crowd, to in zip(crowds, went, strict=True)])
+        samples, home = reshape(merged, self.moments[held], self.most)
+        members = np.sort(np.concatenate([crowd.members for crowd in crowds]))
+        pool.remove(gone)
+        if not samples.shape[1]:
+            pool.remove(keep)
+            self.found.suppressed_users += members.tolist()
+            return
+        self.crowds[keep] = _Crowd(members, held[home >= 0], home[home >= 0])
+        pool.put(keep, samples, len(members), done=len(members) >= self.k)
+
+    def _finish(self) -> None:
+        finished = [group for group, crowd in self.crowds.items() if len(crowd.members) >= self.k]
+        left = [group for group, crowd in self.crowds.items() if len(crowd.members) < self.k]
+        if self.variant == "absorb" and left and finished:
+            self._absorb(left[0], finished)
+            left = []
+        for group in left:
+            self.found.suppressed_users += self.crowds.pop(group).members.tolist()
+        offset = np.repeat(self.pool.origin, 2)[:, None]
+        for group, crowd in sorted(self.crowds.items()):
+            self.found.groups.append(Group(crowd.members, self.pool.get(group) + offset))
+        self.found.suppressed_users.sort()
+        if not self.found.groups:
+            raise PromiseError("no group of k users has a sample left", "raise the suppression thresholds or lower k")
+
+    def _absorb(self, left: int, finished: list[int]) -> None:
+        from flowveil.trajectories._kernels import stretch  # noqa: PLC0415
+
+        pool = self.pool
+        values = [
+            (stretch(pool.samples, pool.place, pool.boxes, pool.limits, left, group, np.inf, pool.sweep), *sorted((left, group)))
+            for group in finished
+        ]
+        value, low, high = min(values)
+        self.found.merges.append((float(value), low, high))
+        self._merge(low, high)
+
+
+def choose_kernel(pool: Pool) -> bool:
+    """Whether to sweep in time or to scan: both are tried on the same pairs, and give the same values."""
+    from time import perf_counter  # noqa: PLC0415
+
+    from flowveil.trajectories._kernels import stretch  # noqa: PLC0415
+
+    pairs = np.random.default_rng(0).integers(len(pool), size=(_TRIED_PAIRS, 2)).tolist()
+    seconds = []
+    for sweep in (False, True):
+        args = pool.samples, pool.place, pool.boxes, pool.limits
+        stretch(*args, 0, 1, np.inf, sweep)
+        start = perf_counter()
+        for one, other in pairs:
+            stretch(*args, one, other, np.inf, sweep)
+        seconds.append(perf_counter() - start)
+    return seconds[1] <= seconds[0]

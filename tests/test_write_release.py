@@ -1,0 +1,429 @@
+"""A release appears whole or not at all, holds nothing that it should not, and does not depend on the order of rows."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import flowveil as fv
+from flowveil.release import _write
+from flowveil.synthetic import City
+
+FILES = {"flows.parquet", "areas.parquet", "manifest.json"}
+CITY = City(seed=5, persons=200)
+TRIPS = CITY.trips(4_000)
+ZONE_TRIPS = CITY.trips(4_000, ends="zones")
+
+
+@pytest.fixture(scope="module")
+def flows():
+    """Return flows of the city with persons and weights."""
+    return fv.build_flows(TRIPS, "h3:7", unit="person_id", weight="weight")
+
+
+@pytest.fixture(scope="module")
+def release(flows):
+    """Return a release of the city."""
+    return fv.anonymize(flows, "odkanon", k=10)
+
+
+@pytest.fixture(scope="module")
+def other(flows):
+    """Return a release that differs from the first in every file."""
+    return fv.anonymize(flows, "suppression", k=3)
+
+
+def names_in(folder):
+    """Return the names in a folder, hidden ones included."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def is_whole(folder, *releases):
+    """Whether a folder holds one of the releases, all of it and nothing else."""
+    found = fv.read_release(folder)
+    return set(names_in(folder)) == FILES and any(
+        found.flows.equals(release.flows) and found.areas.equals(release.areas) and found.manifest == release.manifest
+        for release in releases
+    )
+
+
+@pytest.mark.parametrize("method", [method.name for method in fv.methods()])
+@pytest.mark.parametrize("options", [{}, {"unit": "person_id"}, {"unit": "person_id", "weight": "weight"}])
+def test_order_of_rows_does_not_matter(method, options, tmp_path):
+    """Shuffled trips give the same bytes."""
+    shuffled = TRIPS.take(np.random.default_rng(1).permutation(len(TRIPS)))
+
+    for name, table in (("one", TRIPS), ("two", shuffled)):
+        fv.anonymize(fv.build_flows(table, "h3:6", **options), method, k=5).write(tmp_path / name)
+
+    for name in FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_order_of_files_and_zones_does_not_matter(tmp_path):
+    """Trips in other files and zones in another order give the same bytes."""
+    zones = CITY.zones()
+    order = np.random.default_rng(2).permutation(len(zones))
+    pq.write_table(ZONE_TRIPS.slice(0, 1_000), tmp_path / "b.parquet")
+    pq.write_table(ZONE_TRIPS.slice(1_000), tmp_path / "a.parquet")
+
+    for name, trips, table in (("one", ZONE_TRIPS, zones), ("two", tmp_path / "*.parquet", zones.take(order))):
+        fv.anonymize(fv.build_flows(trips, zones=table, unit="person_id"), "odkanon", k=5).write(tmp_path / name)
+
+    for name in FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+class TestFolder:
+    """What is written where."""
+
+    def test_three_files(self, release, tmp_path):
+        """The folder holds three files, and beside it is the audit file, nothing else."""
+        folder = release.write(tmp_path / "out")
+
+        assert folder == tmp_path / "out"
+        assert set(names_in(folder)) == FILES
+        assert names_in(tmp_path) == ["out", "out.audit.json"]
+
+    @pytest.mark.parametrize("name", ["o'ut", "a b", "Zürich ☃", "[x]", "a*", ".hidden", "x.y", "-o"])
+    def test_odd_names(self, name, release, tmp_path):
+        """Any name will do, and leftovers of that name are found."""
+        (tmp_path / f".{name}.writing-old").mkdir()
+
+        release.write(tmp_path / name)
+
+        assert names_in(tmp_path) == sorted([name, f"{name}.audit.json"])
+
+    @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+    def test_rights(self, umask, release, tmp_path):
+        """The audit file is for its owner alone, whatever was there before and whatever the habits of the shell."""
+        (tmp_path / "out.audit.json").write_text("older")
+        (tmp_path / "out.audit.json").chmod(0o644)
+        habit = os.umask(umask)
+        try:
+            release.write(tmp_path / "out")
+        finally:
+            os.umask(habit)
+
+        assert (tmp_path / "out.audit.json").stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+
+    def test_relative_path(self, release, tmp_path, monkeypatch):
+        """A relative path is one from here."""
+        monkeypatch.chdir(tmp_path)
+
+        release.write("out")
+
+        assert is_whole(tmp_path / "out", release)
+
+    def test_metadata(self, release, tmp_path):
+        """Parquet files carry no metadata but what GeoParquet asks for."""
+        release.write(tmp_path / "out")
+
+        assert pq.read_metadata(tmp_path / "out" / "flows.parquet").metadata is None
+        assert set(pq.read_metadata(tmp_path / "out" / "areas.parquet").metadata) == {b"geo"}
+
+    def test_sorted(self, release):
+        """Rows are sorted by the ids of their areas: their order tells nothing."""
+        ids = list(zip(release.flows["origin"].to_pylist(), release.flows["destination"].to_pylist(), strict=True))
+
+        assert ids == sorted(ids)
+        assert len(set(ids)) == len(ids)
+
+
+class TestReadBack:
+    """A release that is read back."""
+
+    def test_round_trip(self, release, tmp_path):
+        """It is what was written."""
+        assert is_whole(release.write(tmp_path / "out"), release)
+
+    def test_metrics_need_the_trips(self, release, tmp_path):
+        """It does not know what was lost."""
+        with pytest.raises(fv.InputError, match="evaluate"):
+            fv.read_release(release.write(tmp_path / "out")).metrics()
+
+    def test_is_not_written_again(self, release, tmp_path):
+        """It has no audit, so it cannot be written."""
+        with pytest.raises(fv.InputError, match="copy"):
+            fv.read_release(release.write(tmp_path / "out")).write(tmp_path / "again")
+
+        assert names_in(tmp_path) == ["out", "out.audit.json"]
+
+    @pytest.mark.parametrize("method", ["odkanon", "suppression"])
+    @pytest.mark.parametrize(
+        "places",
+        [
+            {"grid": "h3:7"},
+            {"grid": "h3:7", "hierarchy": "h3-binary", "bbox": "4.4,50.26,4.82,50.53"},
+            {"grid": "quadtree:1234.56789", "bbox": "4.4,50.26,4.82,50.53"},
+            {"zones": "zones", "hierarchy": "ward"},
+            {"zones": "zones", "hierarchy": ["zone_id", "district", "region"]},
+        ],
+        ids=["h3", "h3-binary", "quadtree", "ward", "columns"],
+    )
+    def test_evaluate_and_verify(self, places, method, tmp_path):
+        """What evaluate measures on the files is what the release said of itself, and the promise holds."""
+        trips = tmp_path / "trips.parquet"
+        pq.write_table(ZONE_TRIPS if "zones" in places else TRIPS, trips)
+        if "zones" in places:
+            pq.write_table(CITY.zones(), tmp_path / "zones.parquet")
+            places = places | {"zones": tmp_path / "zones.parquet"}
+
+        release = fv.anonymize(fv.build_flows(trips, **places, unit="person_id", weight="weight"), method, k=4)
+        release.write(tmp_path / "out")
+
+        assert fv.evaluate(tmp_path / "out", trips) == release.metrics()
+        assert fv.verify(tmp_path / "out", trips).flows == release.flows.num_rows
+
+    def test_input_options_are_remembered(self, tmp_path):
+        """Columns and conditions come from the audit file, so that trips are named and nothing else."""
+        trips = tmp_path / "trips.csv"
+        TRIPS.rename_columns([{"start_lon": "x"}.get(name, name) for name in TRIPS.column_names]).to_pandas().to_csv(
+            trips
+        )
+        read = fv.read_trips(trips, {"start_lon": "x"}, where="sex = 'female' AND x > 4.5")
+        release = fv.anonymize(fv.build_flows(read, "h3:7"), "odkanon", k=5)
+        release.write(tmp_path / "out")
+
+        assert 0 < release.metrics()["trips"] < len(TRIPS)
+        assert fv.evaluate(tmp_path / "out", trips) == release.metrics()
+        assert fv.verify(tmp_path / "out", trips).flows == release.flows.num_rows
+
+
+def test_no_secret_is_published(tmp_path, monkeypatch):
+    """Paths, conditions, other columns, their values, host and user are nowhere in the folder."""
+    secrets = ["canarypath", "canaryfile", "canarycolumn", "canaryvalue", "canarywhere", "canaryzones", "canaryuser"]
+    monkeypatch.setenv("USER", "canaryuser")
+    monkeypatch.setenv("LOGNAME", "canaryuser")
+    inside = tmp_path / "canarypath"
+    inside.mkdir()
+    table = ZONE_TRIPS.append_column("canarycolumn", pa.array(["canaryvalue"] * len(ZONE_TRIPS)))
+    pq.write_table(table.replace_schema_metadata({"note": "canaryvalue"}), inside / "canaryfile.parquet")
+    zones = CITY.zones().append_column("canarycolumn", pa.array(["canaryvalue"] * 300))
+    pq.write_table(zones, inside / "canaryzones.parquet")
+    trips = fv.read_trips(inside / "canaryfile.parquet", {"origin": "origin"}, "canarycolumn <> 'canarywhere'")
+    flows = fv.build_flows(
+        trips, zones=inside / "canaryzones.parquet", hierarchy=["zone_id", "district"], unit="person_id"
+    )
+    folder = fv.anonymize(flows, "odkanon", k=5).write(inside / "canaryrelease")
+
+    published = b"".join(path.read_bytes() for path in folder.iterdir()).lower()
+    for name in ("flows.parquet", "areas.parquet"):
+        read = pq.read_table(folder / name)
+        published += str((read.to_pylist(), read.schema, pq.read_metadata(folder / name).metadata)).lower().encode()
+
+    for secret in [*secrets, "canaryrelease", socket.gethostname(), str(Path.home()), str(Path.cwd()), "/tmp"]:  # noqa: S108
+        assert secret.lower().encode() not in published
+    assert "origin" not in json.loads((folder / "manifest.json").read_text())["options"]
+    assert b"p0000" not in published
+    manifest = (folder / "manifest.json").read_text()
+    assert getpass.getuser() not in manifest
+    private = (inside / "canaryrelease.audit.json").read_text()
+    assert all(secret in private for secret in ("canarywhere", "canaryzones", "canaryfile"))
+    assert "p0000" not in private
+
+
+class TestFailure:
+    """What fails while it writes leaves nothing, or what was there before."""
+
+    @pytest.mark.parametrize("call", [1, 2])
+    @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt(), MemoryError()])
+    def test_no_table_can_be_written(self, call, error, release, tmp_path, monkeypatch):
+        """Neither a folder nor an audit file nor parts of them stay."""
+        break_at(monkeypatch, _write.pq, "write_table", call, error)
+
+        with pytest.raises(type(error)):
+            release.write(tmp_path / "out")
+
+        assert names_in(tmp_path) == []
+
+    @pytest.mark.parametrize(
+        ("owner", "name", "call"),
+        [
+            (_write.pq, "write_table", 2),
+            (Path, "chmod", 1),
+            (Path, "replace", 1),
+            (os, "fsync", 3),
+            (Path, "rename", 1),
+            (Path, "rename", 2),
+        ],
+    )
+    def test_an_older_release_stays(self, owner, name, call, release, other, tmp_path, monkeypatch):
+        """Overwriting that fails at any step leaves the older release whole."""
+        other.write(tmp_path / "out")
+        break_at(monkeypatch, owner, name, call, OSError("disk full"))
+
+        with pytest.raises(OSError, match="disk full"):
+            release.write(tmp_path / "out", overwrite=True)
+
+        monkeypatch.undo()
+        assert is_whole(tmp_path / "out", other)
+        release.write(tmp_path / "out", overwrite=True)
+        assert is_whole(tmp_path / "out", release)
+        assert names_in(tmp_path) == ["out", "out.audit.json"]
+
+    def test_overwrite(self, release, other, tmp_path):
+        """A release is replaced, with its audit file, if that is asked for."""
+        other.write(tmp_path / "out")
+        with pytest.raises(fv.InputError, match="exists"):
+            release.write(tmp_path / "out")
+        assert is_whole(tmp_path / "out", other)
+
+        release.write(tmp_path / "out", overwrite=True)
+
+        assert is_whole(tmp_path / "out", release)
+        audit = json.loads((tmp_path / "out.audit.json").read_text())
+        assert audit["metrics"] == release.metrics()
+        assert names_in(tmp_path) == ["out", "out.audit.json"]
+
+    def test_leftovers(self, release, tmp_path):
+        """What killed runs left of this release is removed; what belongs to others is not."""
+        for name in (".out.writing-a", ".out2.writing-b"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "flows.parquet").write_text("half")
+        for name in (".out.audit.json.writing-c", ".out2.audit.json.writing-d"):
+            (tmp_path / name).write_text("half")
+
+        release.write(tmp_path / "out")
+
+        expected = [".out2.audit.json.writing-d", ".out2.writing-b", "out", "out.audit.json"]
+        assert names_in(tmp_path) == expected
+
+
+def break_at(monkeypatch, owner, name, call, error):
+    """Make a function raise at its n-th call."""
+    original = getattr(owner, name)
+    calls = []
+
+    def broken(*arguments, **options):
+        calls.append(1)
+        if len(calls) == call:
+            raise error
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, broken)
+
+
+# Runs in a process of its own, which makes two releases once and forks a child for each moment of death. The child
+# writes; it is killed at its n-th call of any function (moments 0, 1, ...) or by the clock (the others).
+KILLED = """
+import os, random, signal, sys, time
+from pathlib import Path
+import flowveil as fv
+from flowveil.synthetic import City
+
+folder, overwrite, steps = Path(sys.argv[1]), sys.argv[2] == "overwrite", int(sys.argv[3])
+flows = fv.build_flows(City(seed=5, persons=200).trips(4_000), "h3:7", unit="person_id", weight="weight")
+old, new = fv.anonymize(flows, "suppression", k=3), fv.anonymize(flows, "odkanon", k=10)
+
+def write(die_at=None):
+    calls = 0
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += 1
+        if calls == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(count)
+    new.write(folder / "out", overwrite=overwrite)
+    sys.setprofile(None)
+    return calls
+
+def die(moment):
+    if overwrite and not (folder / "out").exists():
+        old.write(folder / "out")
+    child = os.fork()
+    if not child:
+        write(moment if moment < calls else None)
+        while overwrite:
+            old.write(folder / "out", overwrite=True)
+            new.write(folder / "out", overwrite=True)
+        os._exit(0)
+    if moment >= calls:
+        time.sleep(clock.random() * 0.05)
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+def state():
+    if not (folder / "out").exists():
+        return "absent"
+    found = fv.read_release(folder / "out")
+    names = sorted(path.name for path in (folder / "out").iterdir())
+    assert names == ["areas.parquet", "flows.parquet", "manifest.json"], names
+    for name, release in (("old", old), ("new", new)):
+        if found.manifest == release.manifest:
+            assert found.flows.equals(release.flows) and found.areas.equals(release.areas)
+            return name
+    raise AssertionError("neither old nor new")
+
+clock = random.Random(7)
+calls = write()
+seen = []
+for moment in [*range(1, calls, max(1, calls // steps)), *range(calls, calls + steps // 4)]:
+    if not overwrite:
+        for path in sorted((folder / "out").glob("*")):
+            path.unlink()
+        if (folder / "out").exists():
+            (folder / "out").rmdir()
+    die(moment)
+    seen.append(state())
+print(*seen)
+new.write(folder / "out", overwrite=True)
+assert state() == "new"
+print(*sorted(path.name for path in folder.iterdir()))
+"""
+
+
+@pytest.mark.parametrize("mode", ["fresh", "overwrite"])
+def test_killed_at_any_moment(mode, tmp_path):
+    """Whatever moment kills the process, the folder is absent or whole, and the next run cleans up."""
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), mode, "60"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stderr
+    seen, left = run.stdout.splitlines()
+    assert left == "out out.audit.json"
+    assert set(seen.split()) >= ({"absent", "new"} if mode == "fresh" else {"old", "new"})
+    assert len(seen.split()) >= 60
+
+
+def test_killed_command(city_trips, tmp_path):
+    """The command itself, killed at any time between its start and its end, leaves no part of a release."""
+    clock = random.Random(3)  # noqa: S311
+    command = [
+        sys.executable,
+        "-m",
+        "flowveil",
+        "anonymize",
+        str(city_trips),
+        "--grid",
+        "h3:7",
+        "--overwrite",
+        "-o",
+        "out",
+    ]
+    for _ in range(3):
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=0.5 + 2 * clock.random())
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+        assert not (tmp_path / "out").exists() or set(names_in(tmp_path / "out")) == FILES
