@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 # its children, each with the group above it (0 is the cell itself). Around the centre 0 the digits stand in the ring
 # 1-3-2-6-4-5, so every group is connected. Chosen by measuring: docs/decisions/0002-h3-binary-tree.md.
 BINARY_GROUPS: dict[int, tuple[tuple[int, ...], int]] = {
-    1: ((1, 2, 3, 6), 0),
-    2: ((0, 4, 5), 0),
+    1: ((1, 3, 4, 5), 0),
+    2: ((0, 2, 6), 0),
     3: ((1, 3), 1),
-    4: ((2, 6), 1),
-    5: ((4, 5), 2),
+    4: ((4, 5), 1),
+    5: ((2, 6), 2),
 }
-_LOWEST_GROUP = np.array([2, 3, 4, 3, 5, 5, 4], np.uint64)  # by digit: the smallest group that holds it
+_LOWEST_GROUP = np.array(  # by digit: the smallest group that holds it
+    [
+        min((len(members), group) for group, (members, _) in BINARY_GROUPS.items() if digit in members)[1]
+        for digit in range(7)
+    ],
+    np.uint64,
+)
 _GROUP_SHIFT = np.uint64(56)  # three bits that are always 0 in a cell
 _CELL_BITS = ~(np.uint64(7) << _GROUP_SHIFT)
 _MOST_COUNTED_TILES = 5_000_000  # beyond, the tiles of the bbox are not counted one by one

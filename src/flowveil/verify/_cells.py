@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _TOP = "world"
 _FINEST = 15
 # The fixed tree over child digits: each group with the group above it ("" is the whole cell).
-_GROUP_ABOVE = {"1236": "", "045": "", "13": "1236", "26": "1236", "45": "045"}
-_GROUP_OF_DIGIT = ("045", "13", "26", "13", "45", "45", "26")
+_GROUP_ABOVE = {"1345": "", "026": "", "13": "1345", "45": "1345", "26": "026"}
+_GROUP_OF_DIGIT = ("026", "13", "26", "13", "45", "45", "26")
 _TOLERANCE = 1e-7  # degrees: about a centimeter
 _MOST_COUNTED_TILES = 5_000_000  # a bbox with more tiles is not counted
 
