@@ -6,6 +6,7 @@ A sample is (t0, t1, x0, x1, y0, y1); intervals are half-open.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass
@@ -107,7 +108,7 @@ def reshape(boxes, kept, most):
     """Cut at every start and end; drop pieces that hold no kept original or are over a threshold."""
     cuts = sorted({box[0] for box in boxes} | {box[1] for box in boxes})
     samples, still = [], []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         covering = [box for box in boxes if box[0] <= start and end <= box[1]]
         if not covering:
             continue

@@ -138,7 +138,7 @@ COLUMNS = {
     ),
     "unit missing": ("did you mean 'person_id'", lambda f: [trips(f), "--unit", "person"]),
     "weight missing": ("there is no column 'w'", lambda f: [trips(f), "--weight", "w"]),
-    "unit called trip": ("another name", lambda f: [trips(f, changed(TRIPS, trip=[1] * ROWS)), "--unit", "trip"]),
+    "unit called trip": ("rename the column", lambda f: [trips(f, changed(TRIPS, trip=[1] * ROWS)), "--unit", "trip"]),
     "all units null": (
         "null unit",
         lambda f: [trips(f, changed(TRIPS, who=pa.nulls(ROWS, pa.string()))), "--unit", "who"],

@@ -19,7 +19,9 @@ _GRID, _K = "h3:9", 10
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR")] = Path("flowveil-demo"),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")
+    ] = Path("flowveil-demo"),
     overwrite: options.Overwrite = False,
 ) -> None:
     """Make a synthetic city, anonymize its trips, verify the release: needs no data and no network."""

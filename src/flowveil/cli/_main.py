@@ -77,6 +77,13 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
         return _fail(
             f"{type(error).__name__}: {error}", "this is a bug: please report it (FLOWVEIL_DEBUG=1 shows where)", 1
         )
+    return _end(code)
+
+
+def _end(code: object) -> int:
+    """Return the exit code of a command that came to its end, or was interrupted: typer turns Ctrl-C into a code."""
+    if code == _INTERRUPTED:
+        return _fail("interrupted", "nothing was written", _INTERRUPTED)
     return code if isinstance(code, int) else 0
 
 

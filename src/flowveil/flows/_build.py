@@ -88,13 +88,11 @@ def make_request(
 ) -> engine.Request:
     """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
     names = needed(trips.columns, trips.available, by_zone=places.by_zone)
-    if unit == "trip":  # a promise about the unit "trip" is one about trips
-        raise InputError("the column of persons is called 'trip'", "give it another name")
     for column in filter(None, (unit, weight)):
         if column not in trips.available:
             raise UnknownNameError("column", column, trips.available)
     if unit == "trip":
-        raise InputError("a unit cannot be called 'trip': releases use that word when k counts trips", "rename the column")
+        raise InputError("a unit cannot be called 'trip': releases that count trips use that word", "rename the column")
     count = trips.columns.get("count") if places.by_zone or "count" in trips.mapping else None
     if count and unit:
         raise InputError(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class Cut:
     """The cells that one set of choices publishes."""
 
+    cube: Cube
     lam: float  # what a withheld trip costs
     loss: float  # of the published cells, and of the withheld trips apart from `lam`
     suppressed: int  # trips
@@ -63,7 +64,7 @@ class Splits:
         published = np.flatnonzero(_kernels.published(choice, cube.parent))
         suppressed = cube.total - int(cube.trips[published].sum())
         loss = float(self.loss[published].sum()) + cube.price * suppressed
-        return Cut(lam, loss, suppressed, choice, published)
+        return Cut(cube, lam, loss, suppressed, choice, published)
 
     @cached_property
     def least_suppressed(self) -> int:
@@ -89,7 +90,7 @@ def solution_of(problem: Problem, cut: Cut, notes: tuple[str, ...] = ()) -> Solu
     """Return the flows of a cut, and the flow of each tile pair."""
     from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
-    cube, axes = problem.cube, problem.axes
+    cube, axes = cut.cube, problem.axes
     links = [cube.children(axis) for axis in range(len(axes))]
     low = np.stack([axis.low[row] for axis, row in zip(axes, cube.node, strict=True)])
     high = low + np.stack([axis.hierarchy.tiles[row] for axis, row in zip(axes, cube.node, strict=True)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil.methods._cuts import Cut, Splits
-    from flowveil.problem import Problem
+    from flowveil.problem import Cube
 
 POINTS = 24
 GAP_OF_SHARE = 10.0  # a tenth of all trips counts as much as a factor e of precision
@@ -33,16 +33,15 @@ class FrontierPoint(NamedTuple):
     destination_areas: int
 
 
-def frontier_point(problem: Problem, lam: float, published: IntArray) -> FrontierPoint:
-    """Measure a cut that publishes the given cells of the cube."""
-    cube = problem.cube
+def frontier_point(cube: Cube, lam: float, published: IntArray) -> FrontierPoint:
+    """Measure a cut that publishes the given cells of a cube."""
     trips = int(cube.trips[published].sum())
     gbar = float((cube.tiles * cube.trips)[published].sum()) / trips if trips else float("nan")
     origin, destination = (len(np.unique(row[published])) for row in cube.node)
     return FrontierPoint(lam, gbar, 1 - trips / cube.total, len(published), origin, destination)
 
 
-def frontier_of(problem: Problem, families: Sequence[Splits], points: int) -> list[FrontierPoint]:
+def frontier_of(families: Sequence[Splits], points: int) -> list[FrontierPoint]:
     """Return the best cuts of all families at up to `points` prices, from the finest cut to the one that loses least.
 
     Between the ends, each step goes where the widest gap is, to the price at which the cuts on its two sides cost the
@@ -51,14 +50,14 @@ def frontier_of(problem: Problem, families: Sequence[Splits], points: int) -> li
     check_points(points)
     first, last = _best(families, 0.0), _coarsest(families)
     found = [first] if first.suppressed == last.suppressed else [first, last][-points:]
-    measured = {cut.suppressed: frontier_point(problem, cut.lam, cut.published) for cut in found}
+    measured = {cut.suppressed: frontier_point(cut.cube, cut.lam, cut.published) for cut in found}
     open_gaps = list(pairwise(found))
     while open_gaps and len(measured) < points:
         fine, coarse = widest = max(open_gaps, key=lambda gap: _width(*(measured[cut.suppressed] for cut in gap)))
         open_gaps.remove(widest)
         middle = _best(families, price_between(fine, coarse))
         if coarse.suppressed < middle.suppressed < fine.suppressed:
-            measured[middle.suppressed] = frontier_point(problem, middle.lam, middle.published)
+            measured[middle.suppressed] = frontier_point(middle.cube, middle.lam, middle.published)
             open_gaps += [(fine, middle), (middle, coarse)]
     return [measured[suppressed] for suppressed in sorted(measured, reverse=True)]
 

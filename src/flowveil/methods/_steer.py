@@ -38,7 +38,8 @@ def check_budget(least: int, problem: Problem) -> None:
     if least > problem.budget:
         reason = "; with the loss metres the top of a tree needs a bbox" if problem.loss == "metres" else ""
         raise PromiseError(
-            f"at least {least} of {problem.flows.total} trips would be suppressed, but only {problem.budget} may be",
+            f"at least {least / problem.flows.total:.3%} of the trips would be left out, "
+            f"but only {problem.budget / problem.flows.total:.3%} may be",
             f"raise max_suppression or lower k{reason}",
         )
 

@@ -36,7 +36,7 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
         except PromiseError as error:
             refused.append(error)
             continue
-        point = frontier_point(problem, cut.lam, cut.published)
+        point = frontier_point(cut.cube, cut.lam, cut.published)
         found.append((point.suppressed if problem.max_gbar else point.gbar, target, cut))
     if not found:
         raise refused[-1]
@@ -64,7 +64,7 @@ def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float 
 
 def frontier(problem: Problem, points: int = POINTS, v_target: str | float = AUTO) -> list[FrontierPoint]:
     """Return what atg-dual reaches at different prices of a suppressed trip; with `auto`, the best target at each."""
-    return frontier_of(problem, [_splits(problem, target) for target in _targets(problem, v_target)], points)
+    return frontier_of([_splits(problem, target) for target in _targets(problem, v_target)], points)
 
 
 def _targets(problem: Problem, v_target: str | float) -> list[float]:
@@ -87,11 +87,13 @@ def _number(name: str, value: str | float) -> float:
 
 def _splits(problem: Problem, target: float) -> Splits:
     """Cuts whose origin areas are those that come closest to sending `target` trips each."""
-    cube, tree = problem.cube, problem.flows.origins
+    tree = problem.flows.origins
     outflow = tree.add_up(add_by_group(problem.flows.origin, problem.flows.trips, len(tree)))
     inside, above = best_cut(tree, (target - outflow) ** 2)
+    origin, destination = problem.cube.node
+    cube = problem.cube.part(inside[origin] | (above[origin] & (destination == ROOT)))
     origin, destination = cube.node
     allowed = cube.splittable.copy()
-    allowed[0] &= above[origin] & (destination == ROOT)
+    allowed[0] &= above[origin]
     allowed[1] &= inside[origin]
     return Splits(cube, allowed, np.where(inside[origin], cube.loss, np.inf))

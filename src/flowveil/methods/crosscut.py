@@ -36,7 +36,7 @@ def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     check_points(points)
     grids = Grids(problem.cube, problem.axes)
     prices, found = _sweep(grids, max(points, STEPS))
-    rows = [frontier_point(problem, lam, grid.published) for lam, grid in zip(prices.tolist(), found, strict=True)]
+    rows = [frontier_point(problem.cube, lam, grid.published) for lam, grid in zip(prices.tolist(), found, strict=True)]
     return thinned(undominated(rows), points)
 
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def solve(problem: Problem) -> Solution:
     """Return the mosaic of least loss within the budget (of least suppression with the precision asked for)."""
-    cut = steer(problem, mosaic_splits(problem.cube))
-    return solution_of(problem, _not_above_nested(problem, cut), (f"lambda {cut.lam:g}",))
+    cut = _not_above_nested(problem, steer(problem, mosaic_splits(problem.cube)))
+    return solution_of(problem, cut, (f"lambda {cut.lam:g}",))
 
 
 def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     """Return what mosaic reaches at different prices of a suppressed trip."""
-    return frontier_of(problem, [mosaic_splits(problem.cube)], points)
+    return frontier_of([mosaic_splits(problem.cube)], points)
 
 
 def _not_above_nested(problem: Problem, cut: Cut) -> Cut:

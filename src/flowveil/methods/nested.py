@@ -33,7 +33,7 @@ def solve(problem: Problem, side: str = EITHER) -> Solution:
 
 def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:
     """Return what nested reaches at different prices of a suppressed trip; with `either`, the better side at each."""
-    return frontier_of(problem, list(_families(problem, side).values()), points)
+    return frontier_of(list(_families(problem, side).values()), points)
 
 
 def _families(problem: Problem, side: str) -> dict[str, Splits]:

@@ -45,6 +45,22 @@ class Cube:
     def __len__(self) -> int:
         return len(self.trips)
 
+    def part(self, kept: BoolArray) -> Cube:
+        """Return the cells kept, among them cell 0; a parent that is not kept is -1."""
+        number = np.full(len(self) + 1, -1, np.int64)  # the last entry is the parent of a root
+        number[:-1][kept] = np.arange(int(kept.sum()))
+        return Cube(
+            self.node[:, kept],
+            self.trips[kept],
+            self.tiles[kept],
+            self.loss[kept],
+            number[self.parent[:, kept]],
+            self.splittable[:, kept],
+            self.withheld[:, kept],
+            self.total,
+            self.price,
+        )
+
     def children(self, axis: int) -> tuple[IntArray, IntArray]:
         """Return for each cell where its children along an axis start, and the children of all, sorted by parent."""
         order = np.argsort(self.parent[axis], kind="stable")

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow.parquet as pq
 
@@ -17,11 +17,16 @@ from flowveil._errors import InputError
 from flowveil.release._audit import make_audit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import pyarrow as pa
 
     from flowveil.release._release import Release
 
+    Content: TypeAlias = "pa.Table | dict[str, Any]"
+
 FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
+TRAJECTORIES = "trajectories.parquet"
 _ANY_FORMAT = "flowveil-"
 
 
@@ -63,22 +68,39 @@ def _is_release(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     known = isinstance(manifest, dict) and str(manifest.get("format")).startswith(_ANY_FORMAT)
-    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT}
+    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT, TRAJECTORIES}
 
 
 def write_release(release: Release, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write beside the target, then rename: whatever kills the process, the folder is whole or absent."""
-    folder = check_target(path, overwrite=overwrite)
+    """Write a release and, beside it, its private audit file."""
+    check_target(path, overwrite=overwrite)  # before any work
     audit = make_audit(release)
-    _remove_leftovers(folder)
+    return write_folder(
+        path,
+        {FLOWS: release.flows, AREAS: release.areas, MANIFEST: release.manifest},
+        {".audit.json": audit},
+        overwrite=overwrite,
+    )
+
+
+def write_folder(
+    path: str | Path, files: Mapping[str, Content], private: Mapping[str, Content], *, overwrite: bool = False
+) -> Path:
+    """Write beside the target, then rename: whatever kills the process, the folder is whole or absent.
+
+    files: what the folder holds, by name; private: files beside it, by what their names add to the folder's, written
+    first and readable by their owner only. A table becomes Parquet, a dict becomes JSON.
+    """
+    folder = check_target(path, overwrite=overwrite)
+    _remove_leftovers(folder, private)
     new = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
-        _write_table(release.flows, new / FLOWS)
-        _write_table(release.areas, new / AREAS)
-        _write_text(new / MANIFEST, _json(release.manifest))
+        for name, content in files.items():
+            _write_content(content, new / name)
         new.chmod(0o755)
         _sync(new)
-        _write_private(audit_path(folder), _json(audit))
+        for ending, content in private.items():
+            _write_private(folder.with_name(folder.name + ending), content)
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
             folder.rename(old)
@@ -101,12 +123,21 @@ def _prefix(path: Path) -> str:
     return f".{path.name}.writing-"
 
 
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what a killed run left: parts of a release, and of the audit file beside it."""
+def _remove_leftovers(folder: Path, private: Iterable[str]) -> None:
+    """Remove what a killed run left: parts of a release, and of the private files beside it."""
     for leftover in folder.parent.glob(glob.escape(_prefix(folder)) + "*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    for leftover in folder.parent.glob(glob.escape(_prefix(audit_path(folder))) + "*"):
-        leftover.unlink(missing_ok=True)
+    for ending in private:
+        beside = folder.with_name(folder.name + ending)
+        for leftover in folder.parent.glob(glob.escape(_prefix(beside)) + "*"):
+            leftover.unlink(missing_ok=True)
+
+
+def _write_content(content: Content, path: Path) -> None:
+    if isinstance(content, dict):
+        _write_text(path, _json(content))
+    else:
+        _write_table(content, path)
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
@@ -122,13 +153,12 @@ def _write_text(path: Path, text: str) -> None:
     _sync(path)
 
 
-def _write_private(path: Path, text: str) -> None:
+def _write_private(path: Path, content: Content) -> None:
     """Write a file that only its owner may read, all at once."""
     handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)  # mode 0600
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        _sync(Path(name))
+        _write_content(content, Path(name))
         Path(name).replace(path)
     except BaseException:
         with suppress(FileNotFoundError):

@@ -6,7 +6,8 @@
 """
 
 from flowveil.synthetic._city import CITY_PERIOD, City
+from flowveil.synthetic._phones import PHONES_BBOX, phones
 from flowveil.synthetic._plane import CITY_BBOX
 from flowveil.synthetic._write import write_city
 
-__all__ = ["CITY_BBOX", "CITY_PERIOD", "City", "write_city"]
+__all__ = ["CITY_BBOX", "CITY_PERIOD", "PHONES_BBOX", "City", "phones", "write_city"]

@@ -27,7 +27,7 @@ _ANTENNA_METERS = 300.0  # phones are seen at the nearest antenna, on a lattice
 
 
 def phones(users: int, *, samples: int = 120, days: int = 14, extent: float = 6_000.0, seed: int = 0) -> pa.Table:
-    """Return phone records with columns user_id, lon, lat, time: `samples` of each user, in a square of `extent` meters.
+    """Return phone records (user_id, lon, lat, time): `samples` of each user, in a square of `extent` meters.
 
     >>> phones(3, samples=10).num_rows
     30
@@ -77,7 +77,7 @@ def _whereabouts(random: np.random.Generator, seconds: IntArray) -> IntArray:
     """Return the column of `_places`: work in office hours, home at night, home or a favorite otherwise."""
     hour = seconds // _SECONDS_PER_HOUR
     of_day, of_week = hour % 24, hour % _HOURS_PER_WEEK
-    working = (of_week < 120) & (of_day >= 9) & (of_day < 17)  # noqa: PLR2004
+    working = (of_week < 120) & (of_day >= 9) & (of_day < 17)
     free = (of_day >= 7) & (of_day < 23) & ~working
     out = free & (random.random(len(hour)) > _HOME_SHARE_EVENING)
     favorite = 2 + random.integers(_FAVORITES, size=len(hour))

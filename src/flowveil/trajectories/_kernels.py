@@ -14,20 +14,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from flowveil.trajectories._compiled import Whole, compiled
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from flowveil._arrays import FloatArray, IntArray
-
-    Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+    from flowveil._arrays import IntArray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_total(
     samples: Whole, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Whole, most: float, _box: Whole
-) -> int:
+) -> Whole:
     """Return the sum over samples of a (the longer) of the least cost of b's: every pair is looked at.
 
     `most`: a sum that is larger may be returned as soon as it is known to be.
@@ -58,10 +55,10 @@ def scan_total(
     return total
 
 
-@njit(cache=True, nogil=True)
-def sweep_total(
+@compiled
+def sweep_total(  # noqa: C901  one loop in each direction
     samples: Whole, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Whole, most: float, box: Whole
-) -> int:
+) -> Whole:
     """Return the same sum as `scan_total`, looking outwards in time from each sample of a.
 
     Away from a sample the temporal part never falls, so a side ends where that part alone reaches the best. It is
@@ -119,8 +116,8 @@ def sweep_total(
     return total
 
 
-@njit(cache=True, nogil=True)
-def _least_space(samples: Whole, b0: int, b1: int, x0: int, x1: int, y0: int, y1: int, n: int, wb: int) -> int:
+@compiled
+def _least_space(samples: Whole, b0: int, b1: int, x0: int, x1: int, y0: int, y1: int, n: int, wb: int) -> Whole:
     """Return the least spatial stretch to samples b0 to b1, without the part that is the same for all."""
     kind = samples.dtype.type
     bx0, bx1, by0, by1 = samples[2, b0:b1], samples[3, b0:b1], samples[4, b0:b1], samples[5, b0:b1]
@@ -132,7 +129,59 @@ def _least_space(samples: Whole, b0: int, b1: int, x0: int, x1: int, y0: int, y1
     return least
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def point_total(samples: Whole, a0: int, a1: int, b0: int, b1: int, limits: Whole, most: float, box: Whole) -> Whole:
+    """Return half of what `sweep_total` does for two single users, whose samples are one cell and one step each."""
+    kind = samples.dtype.type
+    space, time, by_space, by_time = limits[0], limits[1], limits[2], limits[3]
+    far = kind(by_time * time)
+    t, x, y = samples[0, b0:b1], samples[2, b0:b1], samples[4, b0:b1]
+    count = b1 - b0
+    total = np.int64(0)
+    middle = 0
+    for i in range(a0, a1):
+        t0, x0, y0 = samples[0, i], samples[2, i], samples[4, i]
+        best = kind(kind(by_space * space) + far)
+        while middle < count and t[middle] < t0:
+            middle += 1
+        left, right = middle - 1, middle
+        while right < count:
+            late = kind(by_time * kind(t[right] - t0))
+            if late >= best or late >= far:
+                break
+            away = min(kind(abs(kind(x[right] - x0)) + abs(kind(y[right] - y0))), space)
+            best = min(best, kind(kind(by_space * away) + late))
+            right += 1
+        while left >= 0:
+            early = kind(by_time * kind(t0 - t[left]))
+            if early >= best or early >= far:
+                break
+            away = min(kind(abs(kind(x[left] - x0)) + abs(kind(y[left] - y0))), space)
+            best = min(best, kind(kind(by_space * away) + early))
+            left -= 1
+        if best > far:
+            gap = max(box[0] - x0 - 1, x0 - box[1] + 1, 0) + max(box[2] - y0 - 1, y0 - box[3] + 1, 0)
+            if gap < space and far + by_space * gap < best:
+                near = min(space, _least_distance(x[: left + 1], y[: left + 1], x0, y0))
+                near = min(near, _least_distance(x[right:], y[right:], x0, y0))
+                best = min(best, kind(far + kind(by_space * near)))
+        total += best
+        if total > most:
+            return total
+    return total
+
+
+@compiled
+def _least_distance(x: Whole, y: Whole, x0: int, y0: int) -> Whole:
+    """Return the least distance along both axes to points; the largest number if there are none."""
+    kind = x.dtype.type
+    least = kind(np.iinfo(kind).max)
+    for j in range(len(x)):
+        least = min(least, kind(abs(kind(x[j] - x0)) + abs(kind(y[j] - y0))))
+    return least
+
+
+@compiled
 def stretch(
     samples: Whole, place: IntArray, boxes: Whole, limits: Whole, a: int, b: int, most: float, sweep: bool
 ) -> float:
@@ -150,7 +199,11 @@ def stretch(
     na, nb = place[2, a], place[2, b]
     scale = whole * (na + nb) * (place[1, a] - place[0, a])
     enough = most * scale * (1 + 1e-12) + 1
-    if sweep:
+    if sweep and na == 1 and nb == 1:
+        total = 2 * point_total(
+            samples, place[0, a], place[1, a], place[0, b], place[1, b], limits, enough / 2, boxes[2:, b]
+        )
+    elif sweep:
         total = sweep_total(
             samples, place[0, a], place[1, a], place[0, b], place[1, b], na, nb, limits, enough, boxes[2:, b]
         )
@@ -162,8 +215,8 @@ def stretch(
     return np.inf if value > most else value
 
 
-@njit(cache=True, nogil=True)
-def _least_cost(a: Whole, b: Whole, limits: Whole) -> int:
+@compiled
+def _least_cost(a: Whole, b: Whole, limits: Whole) -> Whole:
     """Return a cost, for one user, that no two samples inside two boxes can be below."""
     in_time = max(a[0] - b[1], b[0] - a[1], 0)
     in_space = max(a[2] - b[3], b[2] - a[3], 0) + max(a[4] - b[5], b[4] - a[5], 0)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from flowveil.trajectories._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
 
 
-@njit(cache=True, nogil=True)
-def _cost(a: IntArray, i: int, b: IntArray, j: int, na: int, nb: int, limits: IntArray) -> int:
+@compiled
+def _cost(a: IntArray, i: int, b: IntArray, j: int, na: int, nb: int, limits: IntArray) -> Whole:
     """Return Eq. 1 as a whole number, as in `_kernels`."""
     n = na + nb
     spread = max(a[3, i], b[3, j]) - min(a[2, i], b[2, j]) + max(a[5, i], b[5, j]) - min(a[4, i], b[4, j])
@@ -22,10 +23,8 @@ def _cost(a: IntArray, i: int, b: IntArray, j: int, na: int, nb: int, limits: In
     return limits[2] * min(in_space, limits[0] * n) + limits[3] * min(in_time, limits[1] * n)
 
 
-@njit(cache=True, nogil=True)
-def _match(
-    a: IntArray, b: IntArray, wanted: BoolArray, na: int, nb: int, limits: IntArray, most: IntArray
-) -> IntArray:
+@compiled
+def _match(a: IntArray, b: IntArray, wanted: BoolArray, na: int, nb: int, limits: IntArray, most: IntArray) -> IntArray:
     """Return for each wanted sample of a the first one of b at least cost; -1 if their union is over `most`."""
     match = np.full(a.shape[1], -1, np.int64)
     for i in range(a.shape[1]):
@@ -45,7 +44,7 @@ def _match(
     return match
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _stretch_to(boxes: IntArray, to: int, samples: IntArray, sample: int) -> None:
     """Grow box `to` until it covers a sample (Eq. 12 and 13)."""
     for row in range(0, 6, 2):
@@ -53,7 +52,7 @@ def _stretch_to(boxes: IntArray, to: int, samples: IntArray, sample: int) -> Non
         boxes[row + 1, to] = max(boxes[row + 1, to], samples[row + 1, sample])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _in_order(boxes: IntArray) -> IntArray:
     """Return the order of boxes by t0, t1, x0, y0, then x1, y1; an insertion sort, as they are nearly in order."""
     order = np.arange(boxes.shape[1])
@@ -67,7 +66,7 @@ def _in_order(boxes: IntArray) -> IntArray:
     return order
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _before(boxes: IntArray, one: int, other: int) -> bool:
     for row in (0, 1, 2, 4, 3, 5):
         if boxes[row, one] != boxes[row, other]:
@@ -75,7 +74,7 @@ def _before(boxes: IntArray, one: int, other: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def merge(
     a: IntArray, b: IntArray, na: int, nb: int, limits: IntArray, most: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -114,7 +113,7 @@ def merge(
     return merged, to_a, to_b
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reshape(merged: IntArray, held: IntArray, most: IntArray) -> tuple[IntArray, IntArray]:
     """Return disjoint samples in the order of time, and for each held moment the one it is in, or -1.
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from flowveil.trajectories._compiled import Whole, compiled
 from flowveil.trajectories._kernels import stretch
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from flowveil._arrays import BoolArray, FloatArray, IntArray
 
-    Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
-
-@njit(cache=True, nogil=True)
+@compiled
 def list_row(
     samples: Whole,
     place: IntArray,
@@ -32,7 +28,7 @@ def list_row(
     values: FloatArray,
     ids: IntArray,
 ) -> tuple[int, int]:
-    """Fill `values` and `ids` with the nearest of groups first, first + step, ...; return how many, and out of how many.
+    """Fill `values` and `ids` with the nearest of groups first, first + step, ...; return how many, out of how many.
 
     Ordered by stretch, then id. What does not fit comes after the last.
     """
@@ -54,7 +50,7 @@ def list_row(
     return count, seen
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def list_rows(
     samples: Whole,
     place: IntArray,
@@ -83,7 +79,7 @@ def list_rows(
             cut_value[row], cut_id[row] = np.inf, len(alive)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def offer(
     samples: Whole,
     place: IntArray,
@@ -136,7 +132,7 @@ def offer(
         counts[row] = count + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def list_fronts(
     alive: BoolArray,
     values: FloatArray,
@@ -161,7 +157,7 @@ def list_fronts(
                 break
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def matrix_rows(
     samples: Whole,
     place: IntArray,
@@ -180,7 +176,7 @@ def matrix_rows(
             matrix[spot + other] = stretch(samples, place, boxes, limits, row, other, np.inf, sweep)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def matrix_update(
     samples: Whole,
     place: IntArray,
@@ -206,13 +202,11 @@ def matrix_update(
         if not (done[group] and done[other]):
             value = stretch(samples, place, boxes, limits, low, high, np.inf, sweep)
         matrix[low * count - low * (low + 1) // 2 - low - 1 + high] = value
-        if other < group and (
-            value < front_value[other] or (value == front_value[other] and front_id[other] > group)
-        ):
+        if other < group and (value < front_value[other] or (value == front_value[other] and front_id[other] > group)):
             front_value[other], front_id[other] = value, group
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def matrix_front(alive: BoolArray, row: int, matrix: FloatArray) -> tuple[float, int]:
     """Return the nearest of a row's larger ids."""
     count = len(alive)

@@ -107,9 +107,7 @@ class ListNeighbors:
         self.cut_value, self.cut_id = np.full(count, np.inf), np.full(count, count)
         self.front_value, self.front_id = np.full(count, np.inf), np.full(count, -1)
         lists = self.values, self.ids, self.counts, self.cut_value, self.cut_id
-        workers.run(
-            lambda first, step: _nearest.list_rows(*self._state(), first, count, step, *lists), count, _BLOCKS
-        )
+        workers.run(lambda first, step: _nearest.list_rows(*self._state(), first, count, step, *lists), count, _BLOCKS)
         self._fronts()
 
     def refresh(self, row: int) -> None:
@@ -149,7 +147,7 @@ class ListNeighbors:
             self.refresh(group)
         self._fronts()
 
-    def _state(self) -> tuple[Any, ...]:
+    def _state(self) -> Any:
         pool = self.pool
         return pool.samples, pool.place, pool.boxes, pool.limits, pool.sweep, pool.alive, pool.done
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.trajectories._read import Trajectories
 
-    Whole = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Whole = Any  # an array of int32 or int64
 
 _LARGEST = 2**31
 _SPARE = 1.5  # room for merged trajectories before the array is packed again
@@ -43,11 +41,12 @@ class Pool:
         self.sweep = True
 
     def __len__(self) -> int:
-        return self.place.shape[1]
+        return int(self.place.shape[1])
 
     def get(self, group: int) -> IntArray:
         """Return the samples of a group: t0, t1, x0, x1, y0, y1, counted from the pool's origin."""
-        return self.samples[:, self.place[0, group] : self.place[1, group]].astype(np.int64)
+        found: IntArray = self.samples[:, self.place[0, group] : self.place[1, group]].astype(np.int64)
+        return found
 
     def put(self, group: int, samples: IntArray, users: int, *, done: bool) -> None:
         """Give a group new samples."""
@@ -84,7 +83,7 @@ def limits(space_limit: int, time_limit: int) -> IntArray:
     return np.array([space_limit, time_limit, time_limit // common, space_limit // common], np.int64)
 
 
-def whole_type(boxes: IntArray, caps: IntArray, users: int) -> type[np.int32] | type[np.int64]:
+def whole_type(boxes: IntArray, caps: IntArray, users: int) -> type[np.int32 | np.int64]:
     """Return the narrowest type in which no cost can overflow."""
     time = int(boxes[1].max())
     space = int(boxes[3].max() + boxes[5].max())

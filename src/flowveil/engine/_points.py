@@ -1,0 +1,94 @@
+"""From trips to counts by cell of a grid of any dimension: every trip is one point, two coordinates for each stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil.engine._duckdb import connection
+from flowveil.engine._rows import OUTSIDE, problem_sql, rows_sql
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from flowveil._arrays import IntArray
+    from flowveil.engine._rows import Request
+
+BoundingBox = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class PointCounts:
+    """Trips by cell, and what was left out; all of it is private."""
+
+    cells: IntArray  # one row a non-empty cell, sorted; one column for each coordinate
+    trips: IntArray
+    rows: int
+    dropped: dict[str, int]
+    outside_bbox: int
+    beyond_bound: int  # trips of persons who made more than a person may contribute
+
+
+def count_points(
+    request: Request, bbox: BoundingBox, cells: int, most: int | None = None, memory: str | None = None
+) -> PointCounts:
+    """Count trips by cell, at most `most` of each person, drawn uniformly.
+
+    `request.columns` names the coordinates in the order of the axes, each ending in lon or lat. The grid cuts each side
+    of the bbox into `cells` equal parts: it knows nothing of the trips.
+    """
+    axes = list(request.columns)
+    with connection(memory) as con:
+        rows = rows_sql(con, request)
+        con.execute(_points_sql(rows, request, axes, bbox, cells))
+        by_reason = dict(
+            con.execute("SELECT problem, count(*) FROM points GROUP BY problem ORDER BY problem").fetchall()
+        )
+        usable = _bounded(con, most if request.unit else None)
+        table = con.execute(
+            f"SELECT {', '.join(axes)}, CAST(sum(trips) AS BIGINT) AS trips FROM ({usable})"
+            f" GROUP BY {', '.join(axes)} ORDER BY {', '.join(axes)}"
+        ).fetchnumpy()
+    columns = [np.asarray(table[axis], np.int64) for axis in axes]
+    trips = np.asarray(table["trips"], np.int64)
+    return PointCounts(
+        cells=np.ascontiguousarray(np.column_stack(columns)),
+        trips=trips,
+        rows=sum(by_reason.values()),
+        dropped={reason: count for reason, count in by_reason.items() if reason not in (None, OUTSIDE)},
+        outside_bbox=by_reason.get(OUTSIDE, 0),
+        beyond_bound=by_reason.get(None, 0) - int(trips.sum()) if request.unit else 0,
+    )
+
+
+def _points_sql(rows: str, request: Request, axes: list[str], bbox: BoundingBox, cells: int) -> str:
+    inside = " AND ".join(f"{axis} BETWEEN {low!r} AND {high!r}" for axis, (low, high) in _sides(axes, bbox))
+    number = ", ".join(
+        f"CASE WHEN problem IS NULL THEN least(TRY_CAST(floor(({axis} - {low!r}) / {high - low!r} * {cells})"
+        f" AS BIGINT), {cells - 1}) END AS {axis}"
+        for axis, (low, high) in _sides(axes, bbox)
+    )
+    problem = f"coalesce({problem_sql(request)}, CASE WHEN NOT ({inside}) THEN '{OUTSIDE}' END)"
+    return f"""
+        CREATE TEMP TABLE points AS
+        SELECT problem, {"unit" if request.unit else "NULL"} AS person,
+               {"TRY_CAST(count AS HUGEINT)" if request.count else "1"} AS trips, {number}
+        FROM (SELECT *, {problem} AS problem FROM ({rows}))"""
+
+
+def _bounded(con: duckdb.DuckDBPyConnection, most: int | None) -> str:
+    """Return SQL for the usable points; of each person a uniform sample, which depends on no other person."""
+    if most is None:
+        return "SELECT * FROM points WHERE problem IS NULL"
+    con.execute(
+        "CREATE TEMP TABLE turns AS SELECT *, row_number() OVER (PARTITION BY person ORDER BY lot) AS turn"
+        " FROM (SELECT *, random() AS lot FROM points WHERE problem IS NULL)"
+    )
+    return f"SELECT * FROM turns WHERE turn <= {most}"
+
+
+def _sides(axes: list[str], bbox: BoundingBox) -> list[tuple[str, tuple[float, float]]]:
+    west, south, east, north = bbox
+    return [(axis, (south, north) if axis.endswith("lat") else (west, east)) for axis in axes]

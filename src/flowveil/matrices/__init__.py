@@ -1,0 +1,1 @@
+"""Frequency matrices of any dimension, and their release with noise."""

@@ -1,0 +1,59 @@
+"""Boxes that cover a matrix, each with a noisy count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil.noise import Ledger
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """A partition of each matrix into boxes: cells `low` (included) to `high` (excluded) along every axis."""
+
+    low: IntArray  # one row a box, one column an axis
+    high: IntArray
+    counts: IntArray  # noisy, may be negative
+    charged: IntArray  # what the count was drawn with, in parts of the ledger
+    matrix: IntArray  # which matrix the box is of
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def scales(self, ledger: Ledger) -> FloatArray:
+        """Return the scale of the noise of each box."""
+        distinct, position = np.unique(self.charged, return_inverse=True)
+        scales: FloatArray = np.array([ledger.scale_of(charge) for charge in distinct.tolist()], np.float64)[position]
+        return scales
+
+
+def join(parts: list[Boxes]) -> Boxes:
+    """Return boxes found one after the other, ordered by matrix and place."""
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in Boxes.__dataclass_fields__]
+    low, matrix = columns[0], columns[4]
+    order = np.lexsort((*low.T[::-1], matrix))
+    return Boxes(*(column[order] for column in columns))
+
+
+def non_negative(counts: IntArray) -> IntArray:
+    """Return the nearest counts that are not negative and keep the total (zero if the total is negative).
+
+    Nearest by sum of squares: all counts are lowered by the same amount, and those that would pass zero stay there.
+    Whole numbers: what rounding leaves goes to the counts that lost most by it, first ones first.
+    """
+    total = int(counts.sum())
+    if total <= 0:
+        return np.zeros(len(counts), np.int64)
+    falling = np.sort(counts)[::-1].astype(np.float64)
+    lowered = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    kept = int(np.flatnonzero(falling > lowered)[-1])
+    exact = np.maximum(counts - lowered[kept], 0)
+    whole: IntArray = np.floor(exact).astype(np.int64)
+    missing = total - int(whole.sum())
+    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
+    return whole

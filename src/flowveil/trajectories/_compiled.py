@@ -1,0 +1,18 @@
+"""How loops are compiled: kept on disk, and without Python's lock, so that threads share the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Whole = Any  # an array of int32 or int64, or one of its numbers
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop when it is first called."""
+    result: Callable[..., Any] = njit(cache=True, nogil=True)(function)
+    return result
