@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def city_trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Trips of 500 persons with coordinates."""
+    """Write trips of 500 persons with coordinates."""
     path = tmp_path_factory.mktemp("city") / "trips.parquet"
     write_city(path, trips=20_000, persons=500)
     return path
@@ -22,7 +22,7 @@ def city_trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def city_zone_trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same trips by zone id, with the zones beside them as zones.parquet."""
+    """Write the same trips by zone id, with the zones beside them as zones.parquet."""
     import pyarrow.parquet as pq
 
     folder = tmp_path_factory.mktemp("zones")

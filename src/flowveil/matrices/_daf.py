@@ -68,7 +68,7 @@ def _daf(points: Points, ledger: Ledger, cut_share: float, candidate_cuts: int, 
             level.noisy = ledger.count(f"counts {depth}", level.node, counts, plan.counting[level.matrix, depth])
         cutting = plan.cutting[level.matrix, depth]
         wanted = entropy_side(level.noisy, _epsilons(ledger, ledger.left(level.node) - cutting), d - depth)
-        final = stops(wanted, level.noisy, counts) | (np.array(points.lengths[depth:]) == 1).all()
+        final = stops(wanted) | (np.array(points.lengths[depth:]) == 1).all()
         done.append(_publish(ledger, level, counts, final))
         split = np.flatnonzero(~final)
         length = level.high[split, depth] - level.low[split, depth]
@@ -106,8 +106,8 @@ def make_plan(noisy: IntArray, ledger: Ledger, lengths: tuple[int, ...], cut_sha
     return _Plan(np.floor(counting).astype(np.int64), np.floor(cutting).astype(np.int64))
 
 
-def stops(wanted: FloatArray, noisy: IntArray, counts: IntArray) -> BoolArray:  # noqa: ARG001  what it may not use
-    """Which nodes are not worth a split; `counts` are true counts, given so that a test can plant a leak."""
+def stops(wanted: FloatArray) -> BoolArray:
+    """Which nodes are not worth a split, judged by how many slabs their noisy counts deserve."""
     found: BoolArray = wanted < _STOP
     return found
 
@@ -204,9 +204,11 @@ def _flat(cuts: list[IntArray]) -> tuple[IntArray, IntArray, IntArray]:
 
 def _upper(edges: IntArray, first: IntArray, high: IntArray) -> IntArray:
     """Return the upper edge of each slab: the next lower edge, or the end of its node."""
+    if not len(edges):
+        return edges
     upper = np.append(edges[1:], 0)
     upper[np.append(first[1:], len(edges)) - 1] = high
-    return upper[: len(edges)]
+    return upper
 
 
 def _slab(of_point: IntArray, column: IntArray, owner: IntArray, edges: IntArray, length: int) -> IntArray:

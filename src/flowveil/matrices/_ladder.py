@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil.places import ROOT
+
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil.places import Hierarchy
@@ -16,53 +18,71 @@ if TYPE_CHECKING:
 class Ladder:
     """Cuts of a tree through all its tiles. Tiles are ordered so that every area is a run of neighbors.
 
-    Areas of a level are numbered in that order, so the areas of a finer level inside an area are a run, too.
+    Areas of a level are numbered in that order, so the areas of a finer level inside an area are a run, too. The areas
+    of all levels stand in one array, level by level, from `first[level]` on.
     """
 
     leaf: IntArray  # node of the tree, by tile
     area: IntArray  # one row a level: the area of each tile
-    start: list[IntArray]  # by level: the first tile of each area, and the number of tiles at the end
-    node: list[IntArray]  # by level: the node of the tree that each area is
+    first: IntArray  # by level
+    start: IntArray  # by area: its first tile
+    end: IntArray  # by area: the tile after its last
+    node: IntArray  # by area: the node of the tree
 
     @property
     def levels(self) -> int:
         """How many levels there are."""
-        return len(self.start)
-
-    def inside(self, level: IntArray, area: IntArray, finer: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the first area of level `finer` inside each area of `level`, and how many there are."""
-        first, end = self.tiles(level, area)
-        low = self.area[finer, first]
-        return low, self.area[finer, end - 1] + 1 - low
+        return len(self.first)
 
     def tiles(self, level: IntArray, area: IntArray) -> tuple[IntArray, IntArray]:
         """Return the first tile of each area and the one after its last."""
-        flat = np.concatenate(self.start)
-        offset = np.cumsum([0] + [len(each) for each in self.start])[level]
-        return flat[offset + area], flat[offset + area + 1]
+        place = self.first[level] + area
+        return self.start[place], self.end[place]
+
+    def inside(self, level: IntArray, area: IntArray, finer: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the first area of level `finer` inside each area of `level`, and how many there are."""
+        start, end = self.tiles(level, area)
+        low = self.area[finer, start]
+        return low, self.area[finer, end - 1] + 1 - low
+
+    def nodes(self, level: IntArray, area: IntArray) -> IntArray:
+        """Return the nodes of the tree that areas are."""
+        found: IntArray = self.node[self.first[level] + area]
+        return found
 
 
 def make_ladder(tree: Hierarchy) -> Ladder:
-    """Return the ladder of a tree: level by level of its depth, without levels that cut nothing."""
+    """Return the ladder of a tree: one level for each depth that cuts anything."""
     leaves = np.flatnonzero(tree.is_leaf)
-    path = [leaves]
-    for _ in range(int(tree.depth.max())):
-        path.append(np.where(tree.depth[path[-1]] > 0, tree.parent[path[-1]], path[-1]))
-    # path[k] is the ancestor k steps up; at level L of the ladder stands the ancestor at depth L, or the leaf above it.
-    depth = tree.depth[leaves]
-    steps = [np.maximum(depth - level, 0) for level in range(int(depth.max()) + 1)]
-    ancestors = np.stack(path)
-    nodes = [ancestors[step, np.arange(len(leaves))] for step in steps]
-    order = np.lexsort(nodes[::-1])
-    kept: list[tuple[IntArray, IntArray, IntArray]] = []
-    for level in nodes:
-        row = level[order]
-        changes = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
-        if not kept or len(changes) > len(kept[-1][2]):
-            kept.append((row, np.cumsum(np.append(True, row[1:] != row[:-1])) - 1, changes))
+    up = [leaves]
+    for _ in range(int(tree.depth[leaves].max())):
+        up.append(np.maximum(tree.parent[up[-1]], ROOT))
+    steps = np.stack(up)
+    # The ancestor at a depth, or the leaf itself where the tree is less deep.
+    rows = [
+        steps[np.maximum(tree.depth[leaves] - depth, 0), np.arange(len(leaves))]
+        for depth in range(int(tree.depth.max()) + 1)
+    ]
+    order = np.lexsort(rows[::-1])
+    changes = [np.append(True, row[order][1:] != row[order][:-1]) for row in rows]  # noqa: FBT003
+    kept = [level for level, change in enumerate(changes) if not level or change.sum() > changes[level - 1].sum()]
+    starts = [np.flatnonzero(changes[level]) for level in kept]
+    sizes = np.array([len(start) for start in starts])
     return Ladder(
         leaf=leaves[order],
-        area=np.stack([area for _, area, _ in kept]),
-        start=[np.append(changes, len(order)) for _, _, changes in kept],
-        node=[row[changes] for row, _, changes in kept],
+        area=np.stack([np.cumsum(changes[level]) - 1 for level in kept]),
+        first=np.cumsum(sizes) - sizes,
+        start=np.concatenate(starts),
+        end=np.concatenate([np.append(start[1:], len(order)) for start in starts]),
+        node=_finest(tree, np.concatenate([rows[level][order][start] for level, start in zip(kept, starts, strict=True)])),
     )
+
+
+def _finest(tree: Hierarchy, nodes: IntArray) -> IntArray:
+    """Return the lowest nodes with the same tiles: an only child says the same as its parent, more precisely."""
+    found = nodes.copy()
+    while True:
+        lone = (found != ROOT) & (tree.end_child[found] - tree.first_child[found] == 1)
+        if not lone.any():
+            return found
+        found[lone] = tree.first_child[found[lone]]

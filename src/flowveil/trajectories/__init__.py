@@ -1,12 +1,14 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
 from flowveil.trajectories._anonymize import anonymize
+from flowveil.trajectories._glove import VARIANTS
 from flowveil.trajectories._grid import Grid, make_grid
 from flowveil.trajectories._read import Trajectories, read_trajectories
 from flowveil.trajectories._release import TrajectoryRelease, read_release
 from flowveil.trajectories._verify import TrajectoryVerification, verify
 
 __all__ = [
+    "VARIANTS",
     "Grid",
     "Trajectories",
     "TrajectoryRelease",

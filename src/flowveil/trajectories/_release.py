@@ -92,16 +92,15 @@ def read_release(path: str | Path) -> TrajectoryRelease:
     """Read a release and its private files. It does not check the promise: `verify` does."""
     folder = Path(path).resolve()
     hint = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
+    beside = [folder.with_name(folder.name + ending) for ending in (MEMBERS, AUDIT)]
+    if missing := [file.name for file in (folder / MANIFEST, folder / TRAJECTORIES, beside[0]) if not file.is_file()]:
+        raise InputError(f"{str(path)!r} is not a complete release: there is no file {missing[0]}", hint)
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        table = pq.read_table(folder / TRAJECTORIES)
-        members = pq.read_table(folder.with_name(folder.name + MEMBERS))
-        audit_file = folder.with_name(folder.name + AUDIT)
-        audit = json.loads(audit_file.read_text(encoding="utf-8")) if audit_file.is_file() else {}
+        table, members = pq.read_table(folder / TRAJECTORIES), pq.read_table(beside[0])
+        audit = json.loads(beside[1].read_text(encoding="utf-8")) if beside[1].is_file() else {}
     except (OSError, ValueError, pa.ArrowException) as error:
-        name = getattr(error, "filename", None)
-        what = f"{Path(name).name} is missing" if isinstance(error, FileNotFoundError) and name else str(error)
-        raise InputError(f"the release {str(path)!r} cannot be read: {what}", hint) from None
+        raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{str(path)!r} is not a release of trajectories ({FORMAT})", hint)
     return TrajectoryRelease(table, manifest, members, audit if isinstance(audit, dict) else {})

@@ -1,0 +1,271 @@
+"""Releases of trajectories: what they hold, and that the verifier refuses every mutant."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from flowveil import InputError, PromiseError, VerificationError, trajectories
+from flowveil.synthetic import PHONES_BBOX, phones
+from tests.trajectories import small_sets
+
+K = 3
+
+
+@pytest.fixture(scope="module")
+def records():
+    """Phone records of 40 users."""
+    return phones(40, samples=25)
+
+
+@pytest.fixture
+def folder(records, tmp_path):
+    """Write a release of them."""
+    return trajectories.anonymize(records, K, bbox=PHONES_BBOX).write(tmp_path / "out")
+
+
+def rewrite(path, change):
+    """Change the columns of a Parquet file, keeping its schema."""
+    table = pq.read_table(path)
+    columns = change({name: table[name].to_pylist() for name in table.column_names})
+    changed = pa.table(columns, schema=table.schema)
+    with pq.ParquetWriter(path, table.schema, store_schema=False) as writer:
+        writer.write_table(changed)
+
+
+def _members_of(folder):
+    return folder.with_name(folder.name + ".members.parquet")
+
+
+def test_what_is_written(folder, records):
+    """Two files in the folder, two private ones beside it; nothing tells who is in a group."""
+    assert sorted(item.name for item in folder.iterdir()) == ["manifest.json", "trajectories.parquet"]
+    for ending in (".members.parquet", ".audit.json"):
+        private = folder.with_name(folder.name + ending)
+        assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    table = pq.read_table(folder / "trajectories.parquet")
+    assert table.column_names == ["group", "size", "t0", "t1", "lon0", "lat0", "lon1", "lat1"]
+    assert min(table["size"].to_pylist()) >= K
+    assert "u0000" not in (folder / "manifest.json").read_text()
+    result = trajectories.verify(folder, records)
+    assert result.users == 40
+    assert 0 <= result.unsupported < 1
+    audit = json.loads(folder.with_name("out.audit.json").read_text())
+    assert audit["unsupported"] == pytest.approx(result.unsupported)
+
+
+def test_order_of_rows_does_not_matter(records):
+    """The same rows in another order give the same release."""
+    shuffled = records.take(np.random.default_rng(0).permutation(len(records)))
+
+    expected = trajectories.anonymize(records, K, bbox=PHONES_BBOX)
+    actual = trajectories.anonymize(shuffled, K, bbox=PHONES_BBOX)
+
+    assert expected.trajectories.equals(actual.trajectories)
+    assert expected.members.equals(actual.members)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(small_sets(), st.integers(2, 3), st.sampled_from(trajectories.VARIANTS), st.sampled_from([None, ("3km", "2h")]))
+def test_every_release_verifies(tmp_path, users, k, variant, most):
+    """Whatever the points, a release holds what it promises, or there is none."""
+    rows = [(f"u{rank}", 4.6 + x / 3000, 50.4 + y / 4000, t * 60) for rank, own in enumerate(users) for t, x, y in own]
+    name, lon, lat, time = zip(*rows, strict=True)
+    times = pa.array([moment * 10**6 for moment in time]).cast(pa.timestamp("us", tz="UTC"))
+    table = pa.table({"uid": name, "lng": lon, "lat": lat, "datetime": times})
+    extent, duration = most or (None, None)
+    try:
+        release = trajectories.anonymize(
+            table, k, bbox=PHONES_BBOX, variant=variant, max_extent=extent, max_duration=duration
+        )
+    except PromiseError:
+        return
+
+    out = release.write(tmp_path / "out", overwrite=True)
+
+    result = trajectories.verify(out, table)
+    assert result.users >= k
+    sizes = dict(zip(release.trajectories["group"].to_pylist(), release.trajectories["size"].to_pylist(), strict=True))
+    assert min(sizes.values()) >= k
+
+
+def _move_a_user(columns):
+    columns["group"][0] = 1 - columns["group"][0] if columns["group"][0] in {0, 1} else 0
+    return columns
+
+
+def _swap_two_users(columns):
+    first = columns["group"][0]
+    other = next(row for row, group in enumerate(columns["group"]) if group != first)
+    columns["group"][0], columns["group"][other] = columns["group"][other], first
+    return columns
+
+
+def _hide_a_user(columns):
+    return {name: values[1:] for name, values in columns.items()}
+
+
+def _forget_rows(columns):
+    columns["kept"][0] -= 1
+    columns["suppressed"][0] += 1
+    return columns
+
+
+@pytest.mark.parametrize("change", [_move_a_user, _swap_two_users, _hide_a_user, _forget_rows])
+def test_members_that_do_not_fit(folder, records, change):
+    """A user moved between groups, swapped, left out, or with rows that went missing is noticed."""
+    rewrite(_members_of(folder), change)
+
+    with pytest.raises(VerificationError):
+        trajectories.verify(folder, records)
+
+
+def _shrink_a_box(columns):
+    columns["lon1"][0] = columns["lon0"][0] + (columns["lon1"][0] - columns["lon0"][0]) / 1e6
+    return columns
+
+
+def _shorten_a_sample(columns):
+    row = max(range(len(columns["t0"])), key=lambda row: columns["t1"][row] - columns["t0"][row])
+    columns["t1"][row] = columns["t0"][row] + (columns["t1"][row] - columns["t0"][row]) / 1000
+    return columns
+
+
+def _drop_a_sample(columns):
+    return {name: values[1:] for name, values in columns.items()}
+
+
+def _smaller_size(columns):
+    columns["size"] = [size if group else K - 1 for group, size in zip(columns["group"], columns["size"], strict=True)]
+    return columns
+
+
+def _split_a_group(columns):
+    count = columns["group"].count(0)
+    columns["group"] = [group + 1 if row >= count // 2 else 0 for row, group in enumerate(columns["group"])]
+    return columns
+
+
+def _add_a_sample(columns):
+    last = {name: values[-1] for name, values in columns.items()}
+    span = last["t1"] - last["t0"]
+    for name, values in columns.items():
+        values.append(last["t1"] + (0 if name == "t0" else 1) * span if name in {"t0", "t1"} else last[name])
+    return columns
+
+
+def _overlap(columns):
+    columns["t1"][0] = columns["t1"][1]
+    return columns
+
+
+def _off_grid(columns):
+    columns["lat1"][0] += 1e-4
+    return columns
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _shrink_a_box,
+        _shorten_a_sample,
+        _drop_a_sample,
+        _smaller_size,
+        _split_a_group,
+        _add_a_sample,
+        _overlap,
+        _off_grid,
+    ],
+)
+def test_mutants_are_refused(folder, records, change):
+    """Boxes that are shrunk, moved or invented, and groups that are split or too small, are noticed."""
+    rewrite(folder / "trajectories.parquet", change)
+
+    with pytest.raises(VerificationError):
+        trajectories.verify(folder, records)
+
+
+def test_a_shrunk_box_on_the_grid(folder, records):
+    """A box that loses its outermost column of cells, with a sample in it, is noticed by counting rows."""
+    grid = trajectories.make_grid(PHONES_BBOX)
+
+    def shrink(columns):
+        middle = [(a + b) / 2 for a, b in zip(columns["lon0"], columns["lon1"], strict=True)]
+        wide = max(range(len(middle)), key=lambda row: columns["lon1"][row] - columns["lon0"][row])
+        column, _ = grid.cells(np.array([middle[wide]]), np.array([columns["lat0"][wide]]))
+        columns["lon1"][wide] = float(grid.longitudes(column)[0])
+        return columns
+
+    rewrite(folder / "trajectories.parquet", shrink)
+
+    with pytest.raises(VerificationError, match=r"rows lie outside|nobody"):
+        trajectories.verify(folder, records)
+
+
+def test_other_input_is_noticed(folder):
+    """A release does not verify on the records of others."""
+    with pytest.raises(VerificationError):
+        trajectories.verify(folder, phones(40, samples=25, seed=1))
+    with pytest.raises(VerificationError, match="not the users"):
+        trajectories.verify(folder, phones(41, samples=25))
+
+
+@pytest.mark.parametrize("key", ["k", "text", "extra"])
+def test_changed_manifests(folder, records, key):
+    """A manifest that promises more, says something else or tells more is refused."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    if key == "k":
+        manifest["promise"]["k"] = 10
+    elif key == "text":
+        manifest["promise_text"] = "Trust us."
+    else:
+        manifest["input"] = "secret.csv"
+    path.write_text(json.dumps(manifest))
+
+    with pytest.raises(VerificationError):
+        trajectories.verify(folder, records)
+
+
+def test_extra_files_and_missing_members(folder, records):
+    """Nothing else may lie in the folder; without the members file nothing can be verified."""
+    (folder / "notes.txt").write_text("hello")
+    with pytest.raises(VerificationError, match="other files"):
+        trajectories.verify(folder, records)
+    (folder / "notes.txt").unlink()
+    _members_of(folder).unlink()
+    with pytest.raises(InputError, match="no file"):
+        trajectories.verify(folder, records)
+
+
+def test_thresholds_are_kept_and_checked(records, tmp_path):
+    """With thresholds no sample is larger, and a manifest with lower ones is refused."""
+    release = trajectories.anonymize(records, 2, bbox=PHONES_BBOX, max_extent="3km", max_duration="4h")
+    out = release.write(tmp_path / "out")
+    result = trajectories.verify(out, records)
+    table = release.trajectories.to_pydict()
+
+    assert result.users <= 40
+    assert max(end - start for start, end in zip(table["t0"], table["t1"], strict=True)).total_seconds() <= 4 * 3600
+    for name, value in (("max_extent", "200m"), ("max_duration", "2min")):
+        manifest = json.loads(json.dumps(release.manifest))
+        manifest["promise"][name] = value
+        (out / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(VerificationError, match="than promised"):
+            trajectories.verify(out, records)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("max_extent", "3"), ("max_duration", "3 days"), ("memory", "lots"), ("max_extent", "10m")]
+)
+def test_refused_options(records, option, value):
+    """Amounts that cannot be read, or are finer than the grid, are refused."""
+    with pytest.raises(InputError):
+        trajectories.anonymize(records, 2, bbox=PHONES_BBOX, **{option: value})
