@@ -23,7 +23,7 @@ demo: $(VENV)/.installed
 	$(BIN)/flowveil demo -o flowveil-demo --overwrite
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

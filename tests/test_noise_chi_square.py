@@ -17,7 +17,7 @@ def noise():
     """Draw noise around a count of 7 at epsilon 0.5, and return it with its scale."""
     ledger = Ledger(0.5, roots=DRAWS)
     values = ledger.count("test", ledger.roots, np.full(DRAWS, 7), PARTS)
-    return values - 7, ledger.scale_of(PARTS)
+    return values - 7, ledger.scales(np.array([PARTS]))[0]
 
 
 def p_value(noise, scale):

@@ -58,7 +58,7 @@ def is_whole(folder, *releases):
     )
 
 
-@pytest.mark.parametrize("method", [method.name for method in fv.methods()])
+@pytest.mark.parametrize("method", [method.name for method in fv.methods() if method.promise == "k-anonymity"])
 @pytest.mark.parametrize("options", [{}, {"unit": "person_id", "weight": "weight"}])
 def test_order_of_rows_does_not_matter(method, options, tmp_path):
     """Shuffled trips give the same bytes."""
@@ -305,7 +305,8 @@ def break_at(monkeypatch, owner, name, call, error):
 
 
 # Runs in a process of its own, which makes two releases once and forks a child for each moment of death. The child
-# writes, and is killed at its n-th call of any function (the first moments) or by the clock (the last ones).
+# writes, and is killed at its n-th call of any function (it makes more of them when it finds leftovers, and comes to
+# its end when n is larger), or by the clock.
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
@@ -344,11 +345,11 @@ def die(moment):
     child = os.fork()
     if not child:
         write(moment)
-        while overwrite and moment > calls:
+        while overwrite and moment is None:
             old.write(folder / "out", overwrite=True)
             new.write(folder / "out", overwrite=True)
         os._exit(0)
-    if moment > calls:
+    if moment is None:
         time.sleep(clock.random() * 0.1)
         os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -370,7 +371,7 @@ for _ in range(2):  # the first time fills caches
     prepare()
     calls = write()
 seen = []
-for moment in [*range(1, calls, max(1, calls // steps)), *range(calls + 1, calls + 1 + steps // 4)]:
+for moment in [*range(1, 2 * calls, 2 * calls // steps), *[None] * (steps // 4)]:
     prepare()
     die(moment)
     seen.append(state())
@@ -385,7 +386,7 @@ print(*sorted(path.name for path in folder.iterdir()))
 def test_killed_at_any_moment(mode, tmp_path):
     """Whatever moment kills the process, the folder is absent or whole, and the next run cleans up."""
     run = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), mode, "30"],
+        [sys.executable, "-c", KILLED, str(tmp_path), mode, "40"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -396,7 +397,7 @@ def test_killed_at_any_moment(mode, tmp_path):
     seen, left = run.stdout.splitlines()
     assert left == "out out.audit.json"
     assert set(seen.split()) >= ({"absent", "new"} if mode == "fresh" else {"old", "new"})
-    assert len(seen.split()) >= 35
+    assert len(seen.split()) >= 50
 
 
 def test_killed_command(city_trips, tmp_path):

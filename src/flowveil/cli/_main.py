@@ -11,7 +11,7 @@ import click
 import typer
 
 from flowveil._errors import FlowveilError
-from flowveil.cli import _anonymize, _demo, _evaluate, _frontier, _methods, _verify
+from flowveil.cli import _anonymize, _demo, _evaluate, _frontier, _methods, _trajectories, _verify
 
 app = typer.Typer(
     name="flowveil",
@@ -27,6 +27,7 @@ app.command("verify")(_verify.verify)
 app.command("evaluate")(_evaluate.evaluate)
 app.command("frontier")(_frontier.frontier)
 app.command("methods")(_methods.methods)
+app.add_typer(_trajectories.app)
 
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
 

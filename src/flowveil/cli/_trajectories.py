@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from flowveil import trajectories as paths
+from flowveil._errors import InputError
 from flowveil.cli._options import Against, AsJson, Columns, Output, Overwrite, ReleaseFolder, Where, takes
 from flowveil.cli._parse import columns as parse_columns
-from flowveil.cli._terminal import note, print_json, progress
+from flowveil.cli._terminal import note, print_json, progress, show
 from flowveil.release import check_target
+
+Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 
 app = typer.Typer(
     name="trajectories",
@@ -100,6 +104,86 @@ def verify(
     for check in result.checks:
         typer.echo(f"  ok  {check}")
     typer.echo(f"verified: every promise of {folder} holds")
+
+
+@app.command("gap")
+@takes(SampleOptions)
+def gap(
+    samples: SampleOptions,
+    k: Annotated[str, typer.Option("-k", metavar="K[,K]", help="Which k to measure.")] = "2,5,10",
+    generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
+    plots: Plots = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how far trajectories are from being shared by k users. The figures are private."""
+    _check_plots(plots)
+    with progress() as doing:
+        doing("reading")
+        found = paths.gap(samples.read(), _numbers(k), generalize=generalize, tell=doing)
+        figures = found.figures()
+    _draw(plots, found.pictures() if plots else {})
+    _tell(figures, as_json)
+
+
+@app.command("evaluate")
+def evaluate(
+    folder: ReleaseFolder,
+    against: Against,
+    columns: Columns = None,
+    where: Where = None,
+    timezone: Annotated[str, typer.Option(help="Where nights and working hours are, e.g. Europe/Brussels.")] = "UTC",
+    plots: Plots = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure accuracy, utility and unicity of a release against its input. The figures are private."""
+    _check_plots(plots)
+    with progress() as doing:
+        doing("measuring")
+        found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
+        figures = found.figures()
+    _draw(plots, found.pictures() if plots else {})
+    _tell(figures, as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"-k got {text!r}", "write it like -k 2,5,10") from None
+
+
+def _check_plots(folder: Path | None) -> None:
+    if folder is not None and (not folder.resolve().parent.is_dir() or folder.is_file()):
+        raise InputError(f"{str(folder)!r} is not a folder to write plots to", "name a folder, e.g. --plots figures")
+
+
+def _draw(folder: Path | None, pictures: dict[str, str]) -> None:
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
+        for name, text in pictures.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+def _tell(figures: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+        return
+    for line in _lines(figures):
+        typer.echo(line)
+    typer.echo("These figures are computed from the true samples: keep them private.", err=True)
+
+
+def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
+    lines = []
+    for name, value in figures.items():
+        if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
+            lines += [f"{indent}{name}", *_lines(value, indent + "  ")]
+        elif isinstance(value, dict):
+            shown = "  ".join(f"{part} {show(number)}" for part, number in value.items())
+            lines.append(f"{indent}{name:<{22 - len(indent)}} {shown}")
+        else:
+            lines.append(f"{indent}{name:<{22 - len(indent)}} {show(value)}")
+    return lines
 
 
 def _summary(release: paths.TrajectoryRelease) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa  # noqa: TC002  DuckDB evaluates the annotations of functions it is given
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from flowveil._errors import InputError
 from flowveil.engine._duckdb import connection
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import duckdb
+    import numpy.typing as npt
 
     from flowveil._arrays import IntArray, KeyArray
     from flowveil.engine._rows import Request
@@ -53,7 +55,7 @@ def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | No
     """
     with connection(memory) as con:
         rows = rows_sql(con, request)
-        _register(con, request, index)
+        register_tile(con, request, index)
         con.execute(_visits_sql(request, rows))
         rows_total, dropped, outside = _problems(con, _UNKNOWN if request.by_zone else _UNREACHED)
         if dropped.pop(BAD_WEIGHT, 0):
@@ -64,8 +66,7 @@ def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | No
         if request.unit and request.weight:
             _check_one_weight(con, request)
         return Aggregate(
-            **_pairs(con, request),
-            **_people(con, request),
+            **_counts(con, request),
             rows=rows_total,
             dropped=dropped,
             outside_bbox=outside,
@@ -74,7 +75,7 @@ def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | No
         )
 
 
-def _register(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[..., pa.Array]) -> None:
+def register_tile(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[..., pa.Array]) -> None:
     """Make `index` the SQL function `tile`; DuckDB wants to see the number of its parameters."""
     kind = {"type": "arrow", "null_handling": "special"}  # special: the answer may be NULL
     if request.by_zone:
@@ -111,6 +112,7 @@ def _visits_sql(request: Request, rows: str) -> str:
         GROUP BY problem, origin, destination, person"""
 
 
+_PEOPLE = ("visit_pair", "visit_person", "person_weight")
 _USABLE = "problem IS NULL AND origin IS NOT NULL AND destination IS NOT NULL"
 
 
@@ -135,44 +137,45 @@ def _check_one_weight(con: duckdb.DuckDBPyConnection, request: Request) -> None:
         )
 
 
-def _pairs(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
-    con.execute(
-        f"CREATE TEMP TABLE pairs AS SELECT origin, destination, sum(trips) AS trips, sum(weight) AS weight"
-        f" FROM visits WHERE {_USABLE} GROUP BY origin, destination"
-    )
-    total = con.execute("SELECT coalesce(sum(trips), 0), coalesce(sum(weight), 0) FROM pairs").fetchone()
-    if total is not None and max(total) > _LARGEST_SUM:
+def _counts(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
+    """Bring the visits, sorted by pair, into arrays: pairs with their sums, and who makes them."""
+    totals = con.execute(f"SELECT coalesce(sum(trips), 0), coalesce(sum(weight), 0) FROM visits WHERE {_USABLE}")
+    if max(totals.fetchall()[0]) > _LARGEST_SUM:
         raise InputError("the sums of counts or weights pass 64 bits", "use smaller counts or weights")
-    columns = con.execute(
-        "SELECT origin, destination, CAST(trips AS BIGINT) AS trips, CAST(weight AS BIGINT) AS weight"
-        " FROM pairs ORDER BY origin, destination"
-    ).fetchnumpy()
-    return {
-        "origin": np.asarray(columns["origin"], np.uint64),
-        "destination": np.asarray(columns["destination"], np.uint64),
-        "trips": np.asarray(columns["trips"], np.int64),
-        "weight": np.asarray(columns["weight"], np.int64) if request.weight else None,
+    visits = con.sql(
+        "SELECT origin, destination, person, CAST(trips AS BIGINT) AS trips, CAST(weight AS BIGINT) AS weight,"
+        f" CAST(least AS BIGINT) AS least FROM visits WHERE {_USABLE} ORDER BY origin, destination"
+    ).to_arrow_table()
+    origin, destination = (visits[name].to_numpy() for name in ("origin", "destination"))
+    begins = np.ones(len(origin), bool)
+    begins[1:] = (origin[1:] != origin[:-1]) | (destination[1:] != destination[:-1])
+    start = np.flatnonzero(begins)
+    people = _people(visits, begins, request) if request.unit else dict.fromkeys(_PEOPLE)
+    return people | {
+        "origin": origin[start],
+        "destination": destination[start],
+        "trips": _sums(visits["trips"], start),
+        "weight": _sums(visits["weight"], start) if request.weight else None,
     }
 
 
-def _people(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
-    if not request.unit:
-        return {"visit_pair": None, "visit_person": None, "person_weight": None}
-    con.execute(
-        "CREATE TEMP TABLE people AS SELECT person, row_number() OVER (ORDER BY person) - 1 AS number,"
-        f" min(least) AS weight FROM visits WHERE {_USABLE} GROUP BY person"
-    )
-    columns = con.execute(
-        "SELECT pair, number FROM visits JOIN people USING (person)"
-        " JOIN (SELECT origin, destination, row_number() OVER (ORDER BY origin, destination) - 1 AS pair FROM pairs)"
-        f" USING (origin, destination) WHERE {_USABLE} ORDER BY pair, number"
-    ).fetchnumpy()
-    weights = con.execute("SELECT CAST(weight AS BIGINT) AS weight FROM people ORDER BY number").fetchnumpy()
-    return {
-        "visit_pair": np.asarray(columns["pair"], np.int64),
-        "visit_person": np.asarray(columns["number"], np.int64),
-        "person_weight": np.asarray(weights["weight"], np.int64) if request.weight else None,
-    }
+def _sums(values: pa.ChunkedArray, start: IntArray) -> IntArray:
+    """Add up runs of values that begin at `start`."""
+    return np.add.reduceat(values.to_numpy(), start) if len(start) else np.zeros(0, np.int64)
+
+
+def _people(visits: pa.Table, begins: npt.NDArray[np.bool_], request: Request) -> dict[str, Any]:
+    """Give persons numbers in the order of their ids, and return who makes trips on which pair, sorted."""
+    encoded = visits["person"].dictionary_encode().combine_chunks()
+    rank = np.argsort(pc.sort_indices(encoded.dictionary).to_numpy())
+    person = rank[encoded.indices.to_numpy()]
+    pair = np.cumsum(begins) - 1
+    order = np.argsort(pair * len(rank) + person)
+    weight = None
+    if request.weight:
+        weight = np.zeros(len(rank), np.int64)
+        weight[person] = visits["least"].to_numpy()
+    return dict(zip(_PEOPLE, (pair[order], person[order], weight), strict=True))
 
 
 def _unknown_zones(con: duckdb.DuckDBPyConnection, rows: str, index: Callable[..., pa.Array]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""From trips to counts by cell of a grid of any dimension: every trip is one point, two coordinates for each stop."""
+"""From trips to counts by cell of any dimension: every trip is one point, with coordinates or a tile for each place."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil.engine._aggregate import register_tile
 from flowveil.engine._duckdb import connection
 from flowveil.engine._rows import OUTSIDE, problem_sql, rows_sql
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import duckdb
+    import pyarrow as pa
 
     from flowveil._arrays import IntArray
     from flowveil.engine._rows import Request
@@ -23,7 +27,7 @@ BoundingBox = tuple[float, float, float, float]
 class PointCounts:
     """Trips by cell, and what was left out; all of it is private."""
 
-    cells: IntArray  # one row a non-empty cell, sorted; one column for each coordinate
+    cells: IntArray  # one row a non-empty cell, sorted; one column for each coordinate, or for each tile
     trips: IntArray
     rows: int
     dropped: dict[str, int]
@@ -32,17 +36,24 @@ class PointCounts:
 
 
 def count_points(
-    request: Request, bbox: BoundingBox, cells: int, most: int | None = None, memory: str | None = None
+    request: Request,
+    bbox: BoundingBox,
+    cells: int | Callable[..., pa.Array],
+    most: int | None = None,
+    memory: str | None = None,
 ) -> PointCounts:
     """Count trips by cell, at most `most` of each person, drawn uniformly.
 
-    `request.columns` names the coordinates in the order of the axes, each ending in lon or lat. The grid cuts each side
-    of the bbox into `cells` equal parts: it knows nothing of the trips.
+    `request.columns` names the coordinates in the order of the axes, NAME_lon and NAME_lat in turn. `cells` cuts each
+    side of the bbox into so many equal parts, or maps (lon, lat) to tiles: it knows nothing of the trips.
     """
-    axes = list(request.columns)
+    names = list(request.columns)
+    axes = names if isinstance(cells, int) else [_tile(name) for name in names[::2]]
     with connection(memory) as con:
         rows = rows_sql(con, request)
-        con.execute(_points_sql(rows, request, axes, bbox, cells))
+        if not isinstance(cells, int):
+            register_tile(con, request, cells)
+        con.execute(_points_sql(rows, request, names, bbox, cells))
         by_reason = dict(
             con.execute("SELECT problem, count(*) FROM points GROUP BY problem ORDER BY problem").fetchall()
         )
@@ -63,19 +74,36 @@ def count_points(
     )
 
 
-def _points_sql(rows: str, request: Request, axes: list[str], bbox: BoundingBox, cells: int) -> str:
+def _points_sql(
+    rows: str, request: Request, axes: list[str], bbox: BoundingBox, cells: int | Callable[..., pa.Array]
+) -> str:
     inside = " AND ".join(f"{axis} BETWEEN {low!r} AND {high!r}" for axis, (low, high) in _sides(axes, bbox))
-    number = ", ".join(
-        f"CASE WHEN problem IS NULL THEN least(TRY_CAST(floor(({axis} - {low!r}) / {high - low!r} * {cells})"
-        f" AS BIGINT), {cells - 1}) END AS {axis}"
-        for axis, (low, high) in _sides(axes, bbox)
-    )
+    number = _cells_sql(axes, bbox, cells) if isinstance(cells, int) else _tiles_sql(axes)
     problem = f"coalesce({problem_sql(request)}, CASE WHEN NOT ({inside}) THEN '{OUTSIDE}' END)"
     return f"""
         CREATE TEMP TABLE points AS
         SELECT problem, {"unit" if request.unit else "NULL"} AS person,
                {"TRY_CAST(count AS HUGEINT)" if request.count else "1"} AS trips, {number}
         FROM (SELECT *, {problem} AS problem FROM ({rows}))"""
+
+
+def _cells_sql(axes: list[str], bbox: BoundingBox, cells: int) -> str:
+    return ", ".join(
+        f"CASE WHEN problem IS NULL THEN least(TRY_CAST(floor(({axis} - {low!r}) / {high - low!r} * {cells})"
+        f" AS BIGINT), {cells - 1}) END AS {axis}"
+        for axis, (low, high) in _sides(axes, bbox)
+    )
+
+
+def _tiles_sql(axes: list[str]) -> str:
+    return ", ".join(
+        f"CASE WHEN problem IS NULL THEN CAST(tile({lon}, {lat}) AS BIGINT) END AS {_tile(lon)}"
+        for lon, lat in zip(axes[::2], axes[1::2], strict=True)
+    )
+
+
+def _tile(lon: str) -> str:
+    return lon.removesuffix("lon") + "tile"
 
 
 def _bounded(con: duckdb.DuckDBPyConnection, most: int | None) -> str:

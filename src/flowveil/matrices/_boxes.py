@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray, IntArray
-    from flowveil.noise import Ledger
+    from flowveil._arrays import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +23,6 @@ class Boxes:
 
     def __len__(self) -> int:
         return len(self.counts)
-
-    def scales(self, ledger: Ledger) -> FloatArray:
-        """Return the scale of the noise of each box."""
-        distinct, position = np.unique(self.charged, return_inverse=True)
-        scales: FloatArray = np.array([ledger.scale_of(charge) for charge in distinct.tolist()], np.float64)[position]
-        return scales
 
 
 def join(parts: list[Boxes]) -> Boxes:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from flowveil import engine
 from flowveil._errors import InputError, UnknownNameError
 from flowveil.matrices._points import Grid, Matrix, Origin, Points
+from flowveil.matrices._tiles import make_tile_grid
 from flowveil.places import parse_bbox
 from flowveil.trips import Trips, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from flowveil.places import BoundingBox
 
 DEFAULT_CELLS = 1000
 _MOST_CELLS = 1_000_000
@@ -41,39 +47,70 @@ def build_matrix(
     lat, ... of stops on the way. unit: column of persons, of whom each contributes at most `max_trips_per_person`
     trips, drawn uniformly; without it one trip is what is protected.
     """
-    if bbox is None:
-        raise InputError(
-            "differential privacy needs a bbox", "give --bbox W,S,E,N: the extent of the trips themselves is private"
-        )
     if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= _MOST_CELLS:
         raise InputError(f"the grid has {cells} cells a side", f"give a whole number from 1 to {_MOST_CELLS:,}")
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
-    grid = Grid(parse_bbox(bbox), cells, names)
-    request = engine.Request(
-        source=table.source,
-        columns=columns,
-        where=table.where,
-        count=None if unit else table.columns.get("count") if "count" in table.mapping else None,
-        unit=unit,
-    )
-    found = engine.count_points(request, grid.bbox, cells, most, memory)
-    return Matrix(
-        points=Points(found.cells, found.trips, grid.lengths),
-        grid=grid,
-        unit=unit,
-        max_trips_per_person=most,
-        origin=Origin(
-            source=table.source,
-            columns=table.mapping,
-            where=table.where,
-            rows=found.rows,
-            dropped=found.dropped,
-            outside_bbox=found.outside_bbox,
-            beyond_bound=found.beyond_bound,
-        ),
+    grid = Grid(_box(bbox), cells, names)
+    found = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
+    return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _origin(table, found))
+
+
+def build_tile_matrix(
+    trips: Any,
+    bbox: str | Iterable[float] | None,
+    grid: str | None = None,
+    *,
+    hierarchy: str | None = None,
+    unit: str | None = None,
+    max_trips_per_person: int | None = None,
+    memory: str | None = None,
+) -> Matrix:
+    """Count trips by pair of H3 tiles of a public box; other options as for `build_matrix`.
+
+    grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
+    """
+    tiles = make_tile_grid(_box(bbox), grid, hierarchy)
+    table = trips if isinstance(trips, Trips) else read_trips(trips)
+    most = _bound(table, unit, max_trips_per_person)
+    request = _request(table, _coordinates(table, "both", ()), unit)
+    found = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
+    cells = tiles.positions(found.cells.astype(np.uint64).ravel()).reshape(-1, 2)
+    inside = (cells >= 0).all(axis=1)
+    points = Points(cells[inside], found.trips[inside], tiles.lengths)
+    origin = replace(_origin(table, found), outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()))
+    return Matrix(points, tiles, unit, most, origin)
+
+
+def _box(bbox: str | Iterable[float] | None) -> BoundingBox:
+    if bbox is None:
+        raise InputError(
+            "differential privacy needs a bbox", "give --bbox W,S,E,N: the extent of the trips themselves is private"
+        )
+    return parse_bbox(bbox)
+
+
+def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.Request:
+    counted = trips.columns.get("count") if "count" in trips.mapping else None
+    if counted and unit:
+        raise InputError(
+            f"the table is already counted (column {counted!r}), so {unit!r} cannot bound what persons contribute",
+            "give single trips, or leave out the unit",
+        )
+    return engine.Request(source=trips.source, columns=columns, where=trips.where, count=counted, unit=unit)
+
+
+def _origin(trips: Trips, found: engine.PointCounts) -> Origin:
+    return Origin(
+        source=trips.source,
+        columns=trips.mapping,
+        where=trips.where,
+        rows=found.rows,
+        dropped=found.dropped,
+        outside_bbox=found.outside_bbox,
+        beyond_bound=found.beyond_bound,
     )
 
 

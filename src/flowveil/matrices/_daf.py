@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._errors import InputError
 from flowveil.matrices._boxes import Boxes, join
 from flowveil.matrices._grids import DEFAULT_MAX_CELLS, TOTAL_PARTS, entropy_side, too_many
 from flowveil.matrices._homogeneity import SENSITIVITY, candidates, equal_cuts, unevenness
@@ -54,6 +55,11 @@ def daf_homogeneity(
     points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS, cut_share: float = 0.3, candidate_cuts: int = 10
 ) -> Boxes:
     """Slabs chosen privately from candidate cuts: those within which counts are most even."""
+    if not 0 < cut_share < 1 or candidate_cuts < 2:
+        raise InputError(
+            f"cut_share is {cut_share} and candidate_cuts {candidate_cuts}",
+            "give a share between 0 and 1, and 2 or more",
+        )
     return _daf(points, ledger, cut_share, candidate_cuts, max_cells)
 
 
@@ -67,7 +73,7 @@ def _daf(points: Points, ledger: Ledger, cut_share: float, candidate_cuts: int, 
         if depth:
             level.noisy = ledger.count(f"counts {depth}", level.node, counts, plan.counting[level.matrix, depth])
         cutting = plan.cutting[level.matrix, depth]
-        wanted = entropy_side(level.noisy, _epsilons(ledger, ledger.left(level.node) - cutting), d - depth)
+        wanted = entropy_side(level.noisy, ledger.epsilons(ledger.left(level.node) - cutting), d - depth)
         final = stops(wanted) | (np.array(points.lengths[depth:]) == 1).all()
         done.append(_publish(ledger, level, counts, final))
         split = np.flatnonzero(~final)
@@ -128,11 +134,6 @@ def _counts(points: Points, level: _Level) -> IntArray:
 def _publish(ledger: Ledger, level: _Level, counts: IntArray, final: BoolArray) -> Boxes:
     noisy, charged = ledger.publish("cells", level.node[final], counts[final])
     return Boxes(level.low[final], level.high[final], noisy, charged, level.matrix[final])
-
-
-def _epsilons(ledger: Ledger, parts: IntArray) -> FloatArray:
-    distinct, position = np.unique(parts, return_inverse=True)
-    return np.array([ledger.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
 
 
 def _ends(level: _Level, nodes: IntArray, axis: int) -> tuple[list[int], list[int]]:

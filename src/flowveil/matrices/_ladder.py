@@ -64,7 +64,7 @@ def make_ladder(tree: Hierarchy) -> Ladder:
         for depth in range(int(tree.depth.max()) + 1)
     ]
     order = np.lexsort(rows[::-1])
-    changes = [np.append(True, row[order][1:] != row[order][:-1]) for row in rows]  # noqa: FBT003
+    changes = [np.append(True, row[order][1:] != row[order][:-1]) for row in rows]
     kept = [level for level, change in enumerate(changes) if not level or change.sum() > changes[level - 1].sum()]
     starts = [np.flatnonzero(changes[level]) for level in kept]
     sizes = np.array([len(start) for start in starts])
@@ -74,7 +74,9 @@ def make_ladder(tree: Hierarchy) -> Ladder:
         first=np.cumsum(sizes) - sizes,
         start=np.concatenate(starts),
         end=np.concatenate([np.append(start[1:], len(order)) for start in starts]),
-        node=_finest(tree, np.concatenate([rows[level][order][start] for level, start in zip(kept, starts, strict=True)])),
+        node=_finest(
+            tree, np.concatenate([rows[level][order][start] for level, start in zip(kept, starts, strict=True)])
+        ),
     )
 
 

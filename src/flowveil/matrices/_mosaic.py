@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Counted depths below the root, then leaves. On the synthetic city 3 to 5 hardly differ; fewer need more boxes.
 _DEPTHS = 5
-# Parts deserved: (count * epsilon / this) ** (4/3), the optimum of `eug-border` in four dimensions, whose constant is 20.
+# Parts deserved: (count * epsilon / this) ** (4/3), the optimum of `eug-border` in four dimensions, which has 20 here.
 # A tree may be finer, since it stops by itself where trips are few: 2.5 was best on the synthetic city.
 _TRIPS_A_PART = 2.5
 _POWER = 4 / 3
@@ -70,7 +70,7 @@ def noisy_mosaic(points: Points, ledger: Ledger, ladder: Ladder, max_cells: int 
         counts = add(of_point[inside], points.counts[inside], len(pairs.node))
         if depth:
             noisy = ledger.count(f"counts {depth}", pairs.node, counts, plan[pairs.matrix, depth - 1])
-        wanted = deserved(noisy, _epsilons(ledger, ledger.left(pairs.node)))
+        wanted = deserved(noisy, ledger.epsilons(ledger.left(pairs.node)))
         final = (wanted < _WORTH) | (pairs.level == ladder.levels - 1).all(axis=1)
         done.append(_publish(ledger, pairs.pick(final), counts[final]))
         split = np.flatnonzero(~final)
@@ -92,16 +92,12 @@ def make_plan(noisy: IntArray, ledger: Ledger) -> IntArray:
     left = PARTS - TOTAL_PARTS
     fan_out = np.maximum(deserved(noisy, ledger.epsilon_of(left)), 1) ** (1 / _DEPTHS)
     weight = fan_out[:, None] ** (np.arange(1, _DEPTHS + 1) / 3)
-    return np.floor(left * weight / weight.sum(axis=1, keepdims=True)).astype(np.int64)[:, :-1]
+    plan: IntArray = np.floor(left * weight / weight.sum(axis=1, keepdims=True)).astype(np.int64)
+    return plan[:, :-1]
 
 
 def _publish(ledger: Ledger, pairs: Pairs, counts: IntArray) -> Leaves:
     return Leaves(pairs, *ledger.publish("cells", pairs.node, counts))
-
-
-def _epsilons(ledger: Ledger, parts: IntArray) -> FloatArray:
-    distinct, position = np.unique(parts, return_inverse=True)
-    return np.array([ledger.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
 
 
 def _levels(ladder: Ladder, pairs: Pairs, fan_out: FloatArray) -> IntArray:

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil.engine import Source
+    from flowveil.matrices._tiles import TileGrid
     from flowveil.places import BoundingBox
 
 LON, LAT = 0, 1
@@ -79,7 +80,7 @@ class Matrix:
     """
 
     points: Points
-    grid: Grid
+    grid: Grid | TileGrid
     unit: str | None = None  # column of persons; None: one trip is protected
     max_trips_per_person: int = 1
     origin: Origin = field(default_factory=Origin)

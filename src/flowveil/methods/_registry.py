@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.methods import atg, crosscut, mosaic, nested, odkanon, suppression
+from flowveil.methods import atg, crosscut, knapsack, mosaic, nested, odkanon, oigh, suppression, uniform_tiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,17 +140,86 @@ _METHODS = (
             Option("reinstate", default=True, meaning="count filtered trips again in flows that are published anyway"),
         ),
     ),
+    Method(
+        name="oigh",
+        family="one map for each end",
+        promise="k-anonymity",
+        summary="one uniform cut of each tree, the best pair of them (OIGH)",
+        steers=True,
+        solve=oigh.solve,
+        options=(Option("precision", "tiles", "what makes a cut precise: tiles of both ends, or steps up the trees"),),
+    ),
+    Method(
+        name="knapsack",
+        family="one map for one end",
+        promise="k-anonymity",
+        summary="origins near a target volume, then an exact tree knapsack of destinations for each",
+        steers=True,
+        solve=knapsack.solve,
+        options=(
+            _V_TARGET,
+            Option("delta", knapsack.DELTA, "price of a suppressed trip, as a share of the tiles of both axes"),
+        ),
+    ),
+    Method(
+        name="uniform-tiles",
+        family="one map for each end",
+        promise="k-anonymity",
+        summary="the same step up everywhere, pairs that fail are dropped",
+        steers=False,
+        solve=uniform_tiles.solve,
+        options=(Option("steps", 2, "steps up from the tiles; on a quadtree 2 is 4x4 tiles, 3 is 8x8, 4 is 16x16"),),
+    ),
+)
+
+
+def _refuse(*_: Any, **__: Any) -> Solution:
+    raise InputError(
+        "this method adds noise: it starts from a matrix over a public box, not from flows",
+        "give --epsilon E and --bbox W,S,E,N; in Python, build_matrix and add_noise",
+    )
+
+
+def _noisy(name: str, summary: str, *options: Option) -> Method:
+    """Return a method of the room `matrices`, where its function stands."""
+    largest = Option("max_cells", 2_000_000, "most boxes of a release")
+    return Method(
+        name=name,
+        family="boxes with noise",
+        promise="differential privacy",
+        summary=summary,
+        steers=False,
+        solve=_refuse,
+        options=(*options, largest),
+    )
+
+
+_NOISY = (
+    _noisy("identity", "noise on every cell of the grid"),
+    _noisy("uniform", "one noisy total, spread evenly: what any other method must beat"),
+    _noisy("eug", "a regular grid, its fineness by a noisy total (EUG, as published)"),
+    _noisy("eug-border", "the same with the border of a query counted right in more than two dimensions"),
+    _noisy("ebp", "a regular grid, its fineness by entropy (EBP)"),
+    _noisy("mkm", "a regular grid, its fineness by M-estimators (MKM)", Option("variant", "lei", "lei or daf")),
+    _noisy("daf-entropy", "a tree that cuts dense parts more finely (DAF-Entropy)"),
+    _noisy(
+        "daf-homogeneity",
+        "the same with cuts chosen privately so that parts are even (DAF-Homogeneity)",
+        Option("cut_share", 0.3, "share of a depth's budget that goes to cuts"),
+        Option("candidate_cuts", 10, "lists of cuts to choose from"),
+    ),
+    _noisy("noisy-mosaic", "noisy flows between H3 areas: a tree cut of origins and destinations, finer where busy"),
 )
 
 
 def methods() -> list[Method]:
     """Return every method, by name."""
-    return sorted(_METHODS, key=lambda method: method.name)
+    return sorted((*_METHODS, *_NOISY), key=lambda method: method.name)
 
 
 def find_method(name: str) -> Method:
     """Return the method of that name, or raise with those that exist."""
-    known = {method.name: method for method in _METHODS}
+    known = {method.name: method for method in (*_METHODS, *_NOISY)}
     if name not in known:
         raise UnknownNameError("method", name, known)
     return known[name]

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError
-from flowveil.flows import add_by_group
+from flowveil._errors import PromiseError
 from flowveil.methods._cuts import Cut, Splits, solution_of
 from flowveil.methods._frontier import POINTS, FrontierPoint, frontier_of, frontier_point
 from flowveil.methods._steer import steer
-from flowveil.methods._treecut import best_cut
+from flowveil.methods._volumes import AUTO, origin_cut, positive, targets
 from flowveil.places import ROOT
 
 if TYPE_CHECKING:
     from flowveil.problem import Problem, Solution
 
-AUTO = "auto"
-AUTO_STEPS = 15
-COARSEST_SHARE, FINEST_SHARE = 1 / 20, 1 / 1000  # of all trips, as target for the trips of one origin area
 SOFT_SHARE = 0.10  # the paper's lambda, as share of the tiles
 
 
@@ -30,7 +26,7 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
     """
     found: list[tuple[float, float, Cut]] = []
     refused: list[PromiseError] = []
-    for target in _targets(problem, v_target):
+    for target in targets(problem, v_target):
         try:
             cut = steer(problem, _splits(problem, target), leftover=False)
         except PromiseError as error:
@@ -52,11 +48,11 @@ def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float 
     """
     flows = problem.flows
     tiles = int(flows.origins.tiles[ROOT] + flows.destinations.tiles[ROOT])
-    price = SOFT_SHARE * tiles if lam == AUTO else _number("lam", lam)
-    targets = _targets(problem, v_target)
-    cuts = [_splits(problem, target).best(price) for target in targets]
+    price = SOFT_SHARE * tiles if lam == AUTO else positive("lam", lam)
+    tried = targets(problem, v_target)
+    cuts = [_splits(problem, target).best(price) for target in tried]
     _, target, cut = min(
-        ((cut.value(price), target, cut) for target, cut in zip(targets, cuts, strict=True)),
+        ((cut.value(price), target, cut) for target, cut in zip(tried, cuts, strict=True)),
         key=lambda entry: entry[:2],
     )
     return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {price:g}"))
@@ -64,32 +60,12 @@ def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float 
 
 def frontier(problem: Problem, points: int = POINTS, v_target: str | float = AUTO) -> list[FrontierPoint]:
     """Return what atg-dual reaches at different prices of a suppressed trip; with `auto`, the best target at each."""
-    return frontier_of([_splits(problem, target) for target in _targets(problem, v_target)], points)
-
-
-def _targets(problem: Problem, v_target: str | float) -> list[float]:
-    if v_target != AUTO:
-        return [_number("v_target", v_target)]
-    total = problem.flows.total
-    steps: list[float] = np.geomspace(total * FINEST_SHARE, total * COARSEST_SHARE, AUTO_STEPS).tolist()
-    return steps
-
-
-def _number(name: str, value: str | float) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not 0 < number < float("inf"):
-        raise InputError(f"{name} is {value!r}", f"{name} is a positive number, or {AUTO}")
-    return number
+    return frontier_of([_splits(problem, target) for target in targets(problem, v_target)], points)
 
 
 def _splits(problem: Problem, target: float) -> Splits:
     """Cuts whose origin areas are those that come closest to sending `target` trips each."""
-    tree = problem.flows.origins
-    outflow = tree.add_up(add_by_group(problem.flows.origin, problem.flows.trips, len(tree)))
-    inside, above = best_cut(tree, (target - outflow) ** 2)
+    inside, above = origin_cut(problem, target)
     origin, destination = problem.cube.node
     cube = problem.cube.part(inside[origin] | (above[origin] & (destination == ROOT)))
     origin, destination = cube.node

@@ -28,7 +28,7 @@ def solve(problem: Problem) -> Solution:
         grid, lam = _to_precision(grids, problem.max_gbar)
     else:
         grid, lam = _to_budget(grids, problem)
-    return _solution(problem, grid, (f"lambda {lam:g}",))
+    return grid_solution(problem, grid, (f"lambda {lam:g}",))
 
 
 def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
@@ -115,7 +115,7 @@ def _close_in(
     return best, best_lam
 
 
-def _solution(problem: Problem, grid: Grid, notes: tuple[str, ...]) -> Solution:
+def grid_solution(problem: Problem, grid: Grid, notes: tuple[str, ...] = ()) -> Solution:
     """Return the flows of a grid, and the flow of each tile pair."""
     flows = problem.flows
     origin, destination = problem.cube.node[:, grid.published]

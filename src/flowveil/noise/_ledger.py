@@ -13,7 +13,7 @@ from flowveil._errors import InputError, PromiseError
 from flowveil.noise import _opendp
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import FloatArray, IntArray
 
 # Epsilon is handed out in this many equal parts: paths then add up in whole numbers, without rounding.
 PARTS = 1 << 48
@@ -90,9 +90,18 @@ class Ledger:
         self._charge(name, chosen, np.array([parts], np.int64))
         return _opendp.least(scores, sensitivity, self.epsilon_of(parts))
 
-    def scale_of(self, parts: int) -> float:
-        """Return the scale of the noise that a charge buys."""
-        return _opendp.add_laplace(np.zeros(0, np.int64), self.epsilon_of(parts))[1]
+    def epsilons(self, parts: IntArray) -> FloatArray:
+        """Return the epsilons of many charges."""
+        distinct, position = np.unique(parts, return_inverse=True)
+        found: FloatArray = np.array([self.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
+        return found
+
+    def scales(self, parts: IntArray) -> FloatArray:
+        """Return the scales of the noise that charges buy."""
+        distinct, position = np.unique(parts, return_inverse=True)
+        found = [_opendp.laplace_scale(self.epsilon_of(part)) for part in distinct.tolist()]
+        scales: FloatArray = np.array(found, np.float64)[position]
+        return scales
 
     def largest_path(self) -> float:
         """Return the epsilon spent on the path that spent most: what the whole run costs."""
@@ -103,7 +112,7 @@ class Ledger:
         noisy = np.empty(len(nodes), np.int64)
         for charge in np.unique(parts).tolist():
             same = parts == charge
-            noisy[same] = _opendp.add_laplace(counts[same], self.epsilon_of(charge))[0]
+            noisy[same] = _opendp.add_laplace(counts[same], self.epsilon_of(charge))
         return noisy
 
     def _charge(self, name: str, nodes: IntArray, parts: IntArray) -> None:

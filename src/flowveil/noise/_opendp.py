@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 _STEPS = 4  # a scale of 1/epsilon may need this many steps up until OpenDP, which rounds its maps up, confirms epsilon
 
 
-def add_laplace(values: IntArray, epsilon: float) -> tuple[IntArray, float]:
-    """Return `values` with discrete Laplace noise for one trip at `epsilon`, and the scale of the noise.
+def add_laplace(values: IntArray, epsilon: float) -> IntArray:
+    """Return `values` with discrete Laplace noise for one trip at `epsilon`.
 
     The values are counts of disjoint sets of trips: one trip changes one of them by one.
     """
-    mechanism, scale = _laplace(epsilon)
-    return np.asarray(mechanism(values.tolist()), np.int64), scale
+    return np.asarray(_laplace(epsilon)[0](values.tolist()), np.int64)
+
+
+def laplace_scale(epsilon: float) -> float:
+    """Return the scale of that noise: 1 / epsilon but for rounding."""
+    return _laplace(epsilon)[1]
 
 
 def least(scores: IntArray, sensitivity: int, epsilon: float) -> int:

@@ -14,7 +14,7 @@ from flowveil.flows import WEIGHT_UNIT, add_by_group
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.flows import Flows, Measures
-    from flowveil.places import Hierarchy
+    from flowveil.places import Hierarchy, Places
     from flowveil.problem import Solution
 
 # GeoParquet 1.1: shapes are WKB in longitude and latitude, which is its default CRS.
@@ -28,8 +28,8 @@ GEO_METADATA = {
 def flows_table(flows: Flows, solution: Solution, measures: Measures) -> pa.Table:
     """Return one row a flow, sorted by the ids of its areas."""
     columns = {
-        "origin": pa.array(_ids(flows, flows.origins, solution.origin), pa.string()),
-        "destination": pa.array(_ids(flows, flows.destinations, solution.destination), pa.string()),
+        "origin": pa.array(area_ids(flows.places, flows.origins, solution.origin), pa.string()),
+        "destination": pa.array(area_ids(flows.places, flows.destinations, solution.destination), pa.string()),
         "trips": pa.array(measures.trips, pa.int64()),
     }
     if measures.persons is not None:
@@ -43,21 +43,26 @@ def flows_table(flows: Flows, solution: Solution, measures: Measures) -> pa.Tabl
 
 def areas_table(flows: Flows, solution: Solution) -> pa.Table:
     """Return one row for each area and side that occurs in the flows, with what public geometry says of it."""
-    sides = [
-        _side(flows, flows.origins, solution.origin, "origin"),
-        _side(flows, flows.destinations, solution.destination, "destination"),
-    ]
+    return areas_of_nodes(flows.places, (flows.origins, solution.origin), (flows.destinations, solution.destination))
+
+
+def areas_of_nodes(
+    places: Places, origins: tuple[Hierarchy, IntArray], destinations: tuple[Hierarchy, IntArray]
+) -> pa.Table:
+    """Return the areas of flows between nodes of trees."""
+    sides = [_side(places, *origins, "origin"), _side(places, *destinations, "destination")]
     return pa.concat_tables(sides).replace_schema_metadata({"geo": json.dumps(GEO_METADATA)})
 
 
-def _ids(flows: Flows, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
+def area_ids(places: Places, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
+    """Return the ids of nodes, which may repeat."""
     distinct, position = np.unique(nodes, return_inverse=True)
-    names = flows.places.ids(hierarchy, distinct)
+    names = places.ids(hierarchy, distinct)
     return [names[place] for place in position.tolist()]
 
 
-def _side(flows: Flows, hierarchy: Hierarchy, nodes: IntArray, side: str) -> pa.Table:
-    known = flows.places.describe(hierarchy, np.unique(nodes))
+def _side(places: Places, hierarchy: Hierarchy, nodes: IntArray, side: str) -> pa.Table:
+    known = places.describe(hierarchy, np.unique(nodes))
     columns = {
         "area": pa.array(known.area, pa.string()),
         "side": pa.array([side] * len(known.area), pa.string()),

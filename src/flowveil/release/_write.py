@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Content: TypeAlias = "pa.Table | dict[str, Any]"
 
 FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
-TRAJECTORIES = "trajectories.parquet"
+TRAJECTORIES, CELLS = "trajectories.parquet", "cells.parquet"
 _ANY_FORMAT = "flowveil-"
 
 
@@ -68,7 +68,7 @@ def _is_release(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     known = isinstance(manifest, dict) and str(manifest.get("format")).startswith(_ANY_FORMAT)
-    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT, TRAJECTORIES}
+    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT, TRAJECTORIES, CELLS}
 
 
 def write_release(release: Release, path: str | Path, *, overwrite: bool = False) -> Path:

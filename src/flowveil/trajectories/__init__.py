@@ -1,6 +1,8 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
 from flowveil.trajectories._anonymize import anonymize
+from flowveil.trajectories._evaluate import TrajectoryEvaluation, evaluate
+from flowveil.trajectories._gap import Gap, gap
 from flowveil.trajectories._glove import VARIANTS
 from flowveil.trajectories._grid import Grid, make_grid
 from flowveil.trajectories._read import Trajectories, read_trajectories
@@ -9,11 +11,15 @@ from flowveil.trajectories._verify import TrajectoryVerification, verify
 
 __all__ = [
     "VARIANTS",
+    "Gap",
     "Grid",
     "Trajectories",
+    "TrajectoryEvaluation",
     "TrajectoryRelease",
     "TrajectoryVerification",
     "anonymize",
+    "evaluate",
+    "gap",
     "make_grid",
     "read_release",
     "read_trajectories",

@@ -146,3 +146,17 @@ def reshape(merged: IntArray, held: IntArray, most: IntArray) -> tuple[IntArray,
             pieces[:, kept] = pieces[:, piece]
             kept += 1
     return pieces[:, :kept].copy(), number[home]
+
+
+@compiled
+def nearest_samples(a: IntArray, b: IntArray, limits: IntArray) -> IntArray:
+    """Return for each point of a (t, x, y) the first of b's at least cost, for two single users."""
+    nearest = np.empty(a.shape[1], np.int64)
+    for i in range(a.shape[1]):
+        least = np.int64(2**62)
+        for j in range(b.shape[1]):
+            away = min(abs(a[1, i] - b[1, j]) + abs(a[2, i] - b[2, j]), limits[0])
+            cost = limits[2] * away + limits[3] * min(abs(a[0, i] - b[0, j]), limits[1])
+            if cost < least:
+                least, nearest[i] = cost, j
+    return nearest

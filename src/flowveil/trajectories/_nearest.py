@@ -34,7 +34,7 @@ def list_row(
     """
     length, count, seen = len(values), 0, 0
     for other in range(first, len(alive), step):
-        if not alive[other] or (done[group] and done[other]):
+        if not alive[other] or other == group or (done[group] and done[other]):
             continue
         seen += 1
         most = values[length - 1] if count == length else np.inf

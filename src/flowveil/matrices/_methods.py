@@ -1,0 +1,39 @@
+"""Which function a method that adds noise is; what it promises and takes stands in the registry of all methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowveil._errors import UnknownNameError
+from flowveil.matrices import _daf, _grids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil.matrices._boxes import Boxes
+
+MOSAIC = "noisy-mosaic"
+DEFAULT_METHOD = "daf-entropy"
+
+BOX_METHODS: dict[str, Callable[..., Boxes]] = {
+    "identity": _grids.identity,
+    "uniform": _grids.uniform,
+    "eug": _grids.eug,
+    "eug-border": _grids.eug_border,
+    "ebp": _grids.ebp,
+    "mkm": _grids.mkm,
+    "daf-entropy": _daf.daf_entropy,
+    "daf-homogeneity": _daf.daf_homogeneity,
+}
+
+
+def adds_noise(name: str) -> bool:
+    """Whether a method adds noise."""
+    return name == MOSAIC or name in BOX_METHODS
+
+
+def box_method(name: str) -> Callable[..., Boxes]:
+    """Return the function of a method that releases boxes."""
+    if name not in BOX_METHODS:
+        raise UnknownNameError("method for boxes with noise", name, BOX_METHODS)
+    return BOX_METHODS[name]

@@ -1,0 +1,137 @@
+"""Releases with noise: boxes of a grid, or flows between areas."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from flowveil._errors import InputError, PromiseError
+from flowveil.matrices._boxes import non_negative
+from flowveil.matrices._manifest import CELLS_FORMAT, FLOWS_FORMAT, make_manifest
+from flowveil.matrices._methods import DEFAULT_METHOD, MOSAIC, box_method
+from flowveil.matrices._mosaic import noisy_mosaic
+from flowveil.matrices._tiles import TileGrid
+from flowveil.methods import find_method
+from flowveil.noise import Ledger, check_epsilon
+from flowveil.release._audit import fingerprint
+from flowveil.release._tables import area_ids, areas_of_nodes
+from flowveil.release._write import write_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from flowveil._arrays import FloatArray
+    from flowveil.matrices._boxes import Boxes
+    from flowveil.matrices._mosaic import Leaves
+    from flowveil.matrices._points import Matrix
+
+CELLS, FLOWS, AREAS, MANIFEST = "cells.parquet", "flows.parquet", "areas.parquet", "manifest.json"
+AUDIT_FORMAT = "flowveil-audit/1"
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyRelease:
+    """Tables with noisy counts and the manifest, safe to publish; `audit` is private."""
+
+    tables: dict[str, pa.Table]  # by file name
+    manifest: dict[str, Any]
+    audit: dict[str, Any]
+    boxes: Boxes | Leaves
+    ledger: Ledger
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the folder and, beside it, the private audit file; all of it or nothing."""
+        files = {**self.tables, MANIFEST: self.manifest}
+        return write_folder(path, files, {".audit.json": self.audit}, overwrite=overwrite)
+
+
+def add_noise(
+    matrix: Matrix, method: str | None = None, epsilon: float = 1.0, *, options: Mapping[str, Any] | None = None
+) -> NoisyRelease:
+    """Release a matrix with noise, so that the promise of the manifest holds, or raise.
+
+    method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
+    a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
+    one unit can contribute. options: options of the method by name.
+    """
+    tiles = isinstance(matrix.grid, TileGrid)
+    name = method or (MOSAIC if tiles else DEFAULT_METHOD)
+    if (name == MOSAIC) != tiles:
+        raise InputError(
+            f"{name} does not go with this matrix",
+            f"{MOSAIC} takes build_tile_matrix, the other methods build_matrix",
+        )
+    typed: dict[str, Any] = dict(find_method(name).parse_options(options))
+    most = matrix.max_trips_per_person
+    ledger = Ledger(_share(check_epsilon(epsilon), most))
+    boxes: Boxes | Leaves
+    if isinstance(matrix.grid, TileGrid):
+        boxes = leaves = noisy_mosaic(matrix.points, ledger, matrix.grid.ladder, **typed)
+        tables, form = _area_tables(matrix.grid, leaves, ledger.scales(leaves.charged)), FLOWS_FORMAT
+    else:
+        boxes = cells = box_method(name)(matrix.points, ledger, **typed)
+        tables, form = {CELLS: _cells_table(cells, ledger.scales(cells.charged))}, CELLS_FORMAT
+    if ledger.largest_path() * most > epsilon:
+        raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
+    manifest = make_manifest(matrix, name, float(epsilon), ledger, typed, form)
+    return NoisyRelease(tables, manifest, _audit(matrix, ledger), boxes, ledger)
+
+
+def _share(epsilon: float, most: int) -> float:
+    """Return epsilon over the trips of a unit, rounded down until it fits."""
+    share = epsilon / most
+    while share * most > epsilon:
+        share = math.nextafter(share, 0)
+    return share
+
+
+def _cells_table(boxes: Boxes, scales: FloatArray) -> pa.Table:
+    """Return one row a box, ordered by place: its edges in cells, its noisy count, the scale of the noise."""
+    columns: dict[str, Any] = {}
+    for axis in range(boxes.low.shape[1]):
+        columns[f"low_{axis}"] = pa.array(boxes.low[:, axis], pa.int64())
+        columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
+    columns["count"] = pa.array(boxes.counts, pa.int64())
+    columns["nonnegative"] = pa.array(non_negative(boxes.counts), pa.int64())
+    columns["scale"] = pa.array(scales, pa.float64())
+    return pa.table(columns)
+
+
+def _area_tables(grid: TileGrid, leaves: Leaves, scales: FloatArray) -> dict[str, pa.Table]:
+    """Return flows with noisy trips, and their areas as in any release."""
+    nodes = grid.ladder.nodes(leaves.pairs.level, leaves.pairs.area)
+    flows = pa.table(
+        {
+            "origin": pa.array(area_ids(grid.places, grid.tree, nodes[:, 0]), pa.string()),
+            "destination": pa.array(area_ids(grid.places, grid.tree, nodes[:, 1]), pa.string()),
+            "trips": pa.array(leaves.counts, pa.int64()),
+            "nonnegative": pa.array(non_negative(leaves.counts), pa.int64()),
+            "scale": pa.array(scales, pa.float64()),
+        }
+    ).sort_by([("origin", "ascending"), ("destination", "ascending")])
+    return {FLOWS: flows, AREAS: areas_of_nodes(grid.places, (grid.tree, nodes[:, 0]), (grid.tree, nodes[:, 1]))}
+
+
+def _audit(matrix: Matrix, ledger: Ledger) -> dict[str, Any]:
+    origin = matrix.origin
+    return {
+        "format": AUDIT_FORMAT,
+        "input": {
+            "columns": origin.columns,
+            "where": origin.where,
+            "unit": matrix.unit,
+            "fingerprint": fingerprint(origin.source),
+        },
+        "rows": origin.rows,
+        "dropped": origin.dropped,
+        "outside_bbox": origin.outside_bbox,
+        "beyond_max_trips_per_person": origin.beyond_bound,
+        "trips": int(matrix.points.counts.sum()),
+        "ledger": [
+            {"spend": spend.name, "epsilon_per_trip": spend.epsilon, "nodes": spend.nodes} for spend in ledger.spends
+        ],
+    }

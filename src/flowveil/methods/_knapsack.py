@@ -1,0 +1,141 @@
+"""The exact tree knapsack: which areas to split when what splits withhold must fit a budget.
+
+A list of points (withheld trips, cost), none worse in both than another, says for a cell what splitting below it can
+reach. The list of a cell is that of the best combinations of its children's lists, and the cell itself published.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+
+_WITHHELD, _ONE, _OTHER = 0, 1, 2  # rows of points: trips withheld, and the two points it is made of
+_PUBLISHED = -1  # in place of the first point: the second is a cell that is published
+_START = -2  # nothing chosen yet
+
+
+def _combine(
+    points: IntArray,
+    costs: FloatArray,
+    used: int,
+    one: tuple[int, int],
+    other: tuple[int, int],
+    capacity: int,
+    best: FloatArray,
+    chosen: IntArray,
+) -> int:
+    """Append the best sums of two lists that fit the capacity, ascending in trips; return the new end.
+
+    `best` and `chosen` are room for one entry a trip of capacity.
+    """
+    most = min(capacity, points[_WITHHELD, one[1] - 1] + points[_WITHHELD, other[1] - 1])
+    best[: most + 1] = np.inf
+    for first in range(one[0], one[1]):
+        for second in range(other[0], other[1]):
+            withheld = points[_WITHHELD, first] + points[_WITHHELD, second]
+            if withheld > capacity:
+                break
+            cost = costs[first] + costs[second]
+            if cost < best[withheld]:
+                best[withheld] = cost
+                chosen[0, withheld], chosen[1, withheld] = first, second
+    least = np.inf
+    for withheld in range(most + 1):
+        if best[withheld] < least:
+            least = best[withheld]
+            points[_WITHHELD, used], costs[used] = withheld, least
+            points[_ONE, used], points[_OTHER, used] = chosen[0, withheld], chosen[1, withheld]
+            used += 1
+    return used
+
+
+combine = njit(cache=True)(_combine)
+
+
+def _finish(points: IntArray, costs: FloatArray, used: int, split: tuple[int, int], loss: float, cell: int) -> int:
+    """Append what a cell can reach, published (nothing withheld) or split; on equal cost split. Return the new end."""
+    first = split[0]
+    whole = first == split[1] or points[_WITHHELD, first] > 0 or loss < costs[first]
+    if whole:
+        points[_WITHHELD, used], points[_ONE, used], points[_OTHER, used] = 0, _PUBLISHED, cell
+        costs[used] = loss
+        used += 1
+    for point in range(split[0], split[1]):
+        if not whole or costs[point] < loss:
+            points[:, used], costs[used] = points[:, point], costs[point]
+            used += 1
+    return used
+
+
+finish = njit(cache=True)(_finish)
+
+
+def _fill(
+    capacity: int, price: float, loss: FloatArray, parent: IntArray, withheld: IntArray, splittable: BoolArray
+) -> tuple[IntArray, FloatArray, int, int]:
+    """Return points and costs of all lists, and where that of cell 0 starts and ends; see `fill`."""
+    cells = len(loss)
+    room = 4 * cells + 4 * capacity + 16
+    points, costs = np.empty((3, room), np.int64), np.empty(room)
+    best, chosen = np.empty(capacity + 1), np.empty((2, capacity + 1), np.int64)
+    start, end = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
+    used = 0
+    for cell in range(cells):
+        if splittable[cell] and withheld[cell] <= capacity:
+            points[_WITHHELD, used], points[_ONE, used] = withheld[cell], _START
+            costs[used] = price * withheld[cell]
+            start[cell], end[cell] = used, used + 1
+            used += 1
+    for cell in range(cells - 1, -1, -1):
+        if used + 2 * (capacity + 2) > room:
+            room = 2 * room + 2 * (capacity + 2)
+            points, costs = _grown(points, costs, used, room)
+        new = used
+        used = finish(points, costs, used, (start[cell], end[cell]), loss[cell], cell)
+        start[cell], end[cell] = new, used
+        above = parent[cell]
+        if above >= 0 and start[above] < end[above]:
+            new = used
+            lists = (start[above], end[above]), (start[cell], end[cell])
+            used = combine(points, costs, used, lists[0], lists[1], capacity, best, chosen)
+            start[above], end[above] = new, used
+    return points, costs, start[0], end[0]
+
+
+@njit(cache=True)
+def _grown(points: IntArray, costs: FloatArray, used: int, room: int) -> tuple[IntArray, FloatArray]:
+    more_points, more_costs = np.empty((3, room), np.int64), np.empty(room)
+    more_points[:, :used], more_costs[:used] = points[:, :used], costs[:used]
+    return more_points, more_costs
+
+
+fill = njit(cache=True)(_fill)
+
+
+def _solve_tree(
+    capacity: int, price: float, loss: FloatArray, parent: IntArray, withheld: IntArray, splittable: BoolArray
+) -> BoolArray:
+    """Return which cells to publish at the least loss plus `price` for each withheld trip, within the capacity.
+
+    Cells come before their children and cell 0 is the whole; `withheld` are the trips that a split puts into children
+    that may not be published. On equal cost fewer trips are withheld, and a cell is split.
+    """
+    points, costs, start, end = fill(capacity, price, loss, parent, withheld, splittable)
+    publish = np.zeros(len(loss), np.bool_)
+    waiting = [start + np.argmin(costs[start:end])]
+    while len(waiting):
+        point = waiting.pop()
+        if points[_ONE, point] == _PUBLISHED:
+            publish[points[_OTHER, point]] = True
+        elif points[_ONE, point] != _START:
+            waiting.append(points[_ONE, point])
+            waiting.append(points[_OTHER, point])
+    return publish
+
+
+solve_tree = njit(cache=True)(_solve_tree)
