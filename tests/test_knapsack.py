@@ -77,11 +77,10 @@ def test_compiled_kernel_equals_plain(flows, k, delta):
 
     compiled = _knapsack.solve_tree(*inputs)
 
-    plain = {name: getattr(_knapsack, f"_{name}") for name in ("combine", "finish", "fill")}
+    plain = {name: getattr(_knapsack, f"_{name}") for name in ("combine", "finish", "grown", "fill")}
     with pytest.MonkeyPatch.context() as patch:
         for name, function in plain.items():
             patch.setattr(_knapsack, name, function)
-        patch.setattr(_knapsack, "_grown", _knapsack._grown.py_func)
         assert _knapsack._solve_tree(*inputs).tolist() == compiled.tolist()
 
 

@@ -72,7 +72,7 @@ def test_order_of_rows_does_not_matter(records):
     assert expected.members.equals(actual.members)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(small_sets(), st.integers(2, 3), st.sampled_from(trajectories.VARIANTS), st.sampled_from([None, ("3km", "2h")]))
 def test_every_release_verifies(tmp_path, users, k, variant, most):
     """Whatever the points, a release holds what it promises, or there is none."""

@@ -2,6 +2,7 @@
 
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
 from flowveil.flows import Flows, build_flows
+from flowveil.matrices import Matrix, NoisyRelease, add_noise, advise, build_matrix, build_tile_matrix, query
 from flowveil.methods import Method, methods
 from flowveil.release import Release, anonymize, evaluate, frontier, read_release
 from flowveil.trips import Trips, read_trips
@@ -11,18 +12,25 @@ __all__ = [
     "Flows",
     "FlowveilError",
     "InputError",
+    "Matrix",
     "Method",
+    "NoisyRelease",
     "PromiseError",
     "Release",
     "Trips",
     "UnknownNameError",
     "Verification",
     "VerificationError",
+    "add_noise",
+    "advise",
     "anonymize",
     "build_flows",
+    "build_matrix",
+    "build_tile_matrix",
     "evaluate",
     "frontier",
     "methods",
+    "query",
     "read_release",
     "read_trips",
     "verify",

@@ -7,16 +7,14 @@ import sys
 import traceback
 from importlib.metadata import version
 
-import click
 import typer
 
 from flowveil._errors import FlowveilError
-from flowveil.cli import _anonymize, _demo, _evaluate, _frontier, _methods, _trajectories, _verify
+from flowveil.cli import _advise, _anonymize, _demo, _evaluate, _frontier, _methods, _query, _trajectories, _verify
 
 app = typer.Typer(
     name="flowveil",
     help="Publish mobility data safely: flows in which every traveler hides in a crowd.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -27,8 +25,12 @@ app.command("verify")(_verify.verify)
 app.command("evaluate")(_evaluate.evaluate)
 app.command("frontier")(_frontier.frontier)
 app.command("methods")(_methods.methods)
+app.command("query")(_query.query)
+app.command("advise")(_advise.advise)
 app.add_typer(_trajectories.app)
 
+# What typer raises on a bad command line: some versions take the class from click, others bring it with them.
+_BAD_USAGE = typer.BadParameter.__mro__[2]
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
 
 
@@ -54,15 +56,12 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     """Run the command line and return its exit code."""
     command = typer.main.get_command(app)
     try:
-        code = command.main(args=arguments, prog_name="flowveil", standalone_mode=False)
+        code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        typer.echo(error.format_message())
-        return 2
-    except click.ClickException as error:
+    except _BAD_USAGE as error:
         return _fail(error.format_message().rstrip("."), "see flowveil --help, or --help after a command", 2)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", "nothing was written", _INTERRUPTED)
     except BrokenPipeError:
         return 0

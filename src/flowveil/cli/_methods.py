@@ -16,6 +16,8 @@ def methods(as_json: options.AsJson = False) -> None:
         return
     for method in fv.methods():
         steers = "keeps suppression within a budget" if method.steers else "reports suppression, cannot steer it"
+        if method.promise == "differential privacy":
+            steers = "leaves out nothing"
         typer.echo(f"{method.name}: {method.summary}")
         typer.echo(f"    {method.promise}; {method.family}; {steers}")
         for option in method.options:

@@ -74,8 +74,9 @@ def anonymize(
     check_target(output, overwrite=overwrite)
     with progress() as doing:
         doing("reading")
+        data = samples.read()
         release = paths.anonymize(
-            samples.read(),
+            data,
             k,
             variant=variant,
             max_extent=max_extent,
@@ -84,8 +85,8 @@ def anonymize(
             tell=doing,
         )
         folder = release.write(output, overwrite=overwrite)
-    if variant == "loose":
-        note("loose groups tend to one giant group: strict and absorb keep more detail")
+    for text in release.audit["notes"][len(data.notes) :]:
+        note(text)
     typer.echo(_summary(release))
     typer.echo(f"wrote {folder.name}/ (safe to publish), {folder.name}.members.parquet and {folder.name}.audit.json")
 
@@ -142,6 +143,23 @@ def evaluate(
         found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
         figures = found.figures()
     _draw(plots, found.pictures() if plots else {})
+    _tell(figures, as_json)
+
+
+@app.command("baseline")
+@takes(SampleOptions)
+def baseline(
+    samples: SampleOptions,
+    method: Annotated[str, typer.Option(help="w4m or nwa.")] = "w4m",
+    k: Annotated[int, typer.Option("-k", help="Fewest users of a cluster.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Measure an older method on the same samples, to compare with. It writes nothing: its promise does not hold."""
+    with progress() as doing:
+        doing("reading")
+        data = samples.read()
+        doing(f"clustering {len(data):,} trajectories")
+        figures = paths.baseline(data, method, k).figures()
     _tell(figures, as_json)
 
 

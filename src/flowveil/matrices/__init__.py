@@ -1,19 +1,30 @@
 """Frequency matrices of any dimension, and their release with noise."""
 
+from flowveil.matrices._advise import WARNING as ADVICE_WARNING
+from flowveil.matrices._advise import advise
 from flowveil.matrices._build import DEFAULT_CELLS, build_matrix, build_tile_matrix
 from flowveil.matrices._methods import MOSAIC, adds_noise
 from flowveil.matrices._points import Grid, Matrix, Points
+from flowveil.matrices._query import Answer, query
+from flowveil.matrices._read import is_noisy
 from flowveil.matrices._release import NoisyRelease, add_noise
+from flowveil.matrices._verify import verify_noisy
 
 __all__ = [
+    "ADVICE_WARNING",
     "DEFAULT_CELLS",
     "MOSAIC",
+    "Answer",
     "Grid",
     "Matrix",
     "NoisyRelease",
     "Points",
     "add_noise",
     "adds_noise",
+    "advise",
     "build_matrix",
     "build_tile_matrix",
+    "is_noisy",
+    "query",
+    "verify_noisy",
 ]

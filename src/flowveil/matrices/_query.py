@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
 _MEANING = (
-    "The error bar covers the noise only. Trips are taken to be spread evenly inside each box; how far that is from the "
-    "truth cannot be told from the release."
+    "The error bar covers the noise only. Trips are taken to be spread evenly inside each box; how far that is from "
+    "the truth cannot be told from the release."
 )
 
 

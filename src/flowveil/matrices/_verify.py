@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil.matrices._read import WrittenRelease
 
-_ALLOWED = {CELLS, FLOWS, AREAS, MANIFEST, "report.html"}
 _KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
 _ROUNDING = 1e-9  # relative; budgets are published as floats
 CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"

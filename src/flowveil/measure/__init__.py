@@ -1,6 +1,6 @@
 """Measures of what was lost."""
 
 from flowveil.measure._cover import cover
-from flowveil.measure._metrics import Published, metrics
+from flowveil.measure._metrics import Published, Rest, metrics
 
-__all__ = ["Published", "cover", "metrics"]
+__all__ = ["Published", "Rest", "cover", "metrics"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +10,21 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil.flows import WEIGHT_UNIT, add_by_group
 from flowveil.measure._cover import cover
-from flowveil.places import meters_between
+from flowveil.places import ROOT, meters_between
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.flows import Flows
     from flowveil.places import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """What is reported of the trips left out: flows between areas of one axis and elsewhere."""
+
+    first: int  # the axis of the areas: 0 origins, 1 destinations
+    area: IntArray
+    trips: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +34,12 @@ class Published:
     origin: IntArray
     destination: IntArray
     trips: IntArray  # as published: a lower bound where filtered trips were not counted again
+    elsewhere: Rest | None = None  # what is reported of the trips left out, if anything is
 
     def sorted(self) -> Published:
         """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
         order = np.lexsort((self.destination, self.origin))
-        return Published(self.origin[order], self.destination[order], self.trips[order])
+        return replace(self, origin=self.origin[order], destination=self.destination[order], trips=self.trips[order])
 
 
 def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> dict[str, Any]:
@@ -46,6 +56,7 @@ def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> 
     suppressed = total - kept
     sizes, cells = origin_tiles + destination_tiles, origin_tiles * destination_tiles
     measures = flows.measure(group, len(published.trips))
+    rest = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
     return {
         "gbar": _number((sizes * published.trips).sum() / kept),
         "e": _number(_difference(flows, group, published.trips, cells, 1.0, 1.0) / total),
@@ -64,19 +75,42 @@ def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> 
         "min_persons": None if measures.persons is None else int(measures.persons.min()),
         "min_weight": None if measures.weight is None else float(measures.weight.min() / WEIGHT_UNIT),
         "tiles": tiles,
+        **rest,
+    }
+
+
+def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]:
+    """Return flows to elsewhere, their trips, and share left out and gbar with them; elsewhere is a whole axis."""
+    rest = published.elsewhere
+    if rest is None:
+        return {}
+    sizes = np.add(*_tiles(flows, published, tiles))
+    trees = flows.origins, flows.destinations
+    area = _count_tiles(flows, trees[rest.first], rest.area, tiles)
+    whole = _count_tiles(flows, trees[1 - rest.first], np.full(len(rest.area), ROOT), tiles)
+    reported = int(rest.trips.sum())
+    kept = int(published.trips.sum()) + reported
+    return {
+        "flows": len(rest.trips),
+        "trips": reported,
+        "suppressed": (flows.total - kept) / flows.total,
+        "gbar": _number(((sizes * published.trips).sum() + ((area + whole) * rest.trips).sum()) / kept),
     }
 
 
 def _tiles(flows: Flows, published: Published, tiles: str) -> tuple[FloatArray, FloatArray]:
-    counts = []
-    for hierarchy, nodes in ((flows.origins, published.origin), (flows.destinations, published.destination)):
-        if tiles == "tree":
-            counts.append(hierarchy.tiles[nodes].astype(np.float64))
-        else:
-            distinct, position = np.unique(nodes, return_inverse=True)
-            known = flows.places.describe(hierarchy, distinct).tiles
-            counts.append(np.where(known < 0, np.nan, known)[position])
-    return counts[0], counts[1]
+    return (
+        _count_tiles(flows, flows.origins, published.origin, tiles),
+        _count_tiles(flows, flows.destinations, published.destination, tiles),
+    )
+
+
+def _count_tiles(flows: Flows, hierarchy: Hierarchy, nodes: IntArray, tiles: str) -> FloatArray:
+    if tiles == "tree":
+        return hierarchy.tiles[nodes].astype(np.float64)
+    distinct, position = np.unique(nodes, return_inverse=True)
+    known = flows.places.describe(hierarchy, distinct).tiles
+    return np.asarray(np.where(known < 0, np.nan, known)[position], np.float64)
 
 
 def _difference(

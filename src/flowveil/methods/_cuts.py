@@ -86,8 +86,10 @@ def nested_splits(cube: Cube, order: tuple[int, ...]) -> Splits:
     return Splits(cube, allowed, cube.loss)
 
 
-def solution_of(problem: Problem, cut: Cut, notes: tuple[str, ...] = ()) -> Solution:
-    """Return the flows of a cut, and the flow of each tile pair."""
+def solution_of(
+    problem: Problem, cut: Cut, notes: tuple[str, ...] = (), first: int = 0, areas: IntArray | None = None
+) -> Solution:
+    """Return the flows of a cut, and the flow of each tile pair; `areas` are the map of the first axis, if any."""
     from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
     cube, axes = cut.cube, problem.axes
@@ -105,4 +107,20 @@ def solution_of(problem: Problem, cut: Cut, notes: tuple[str, ...] = ()) -> Solu
     flow = np.full(len(cube) + 1, -1, np.int64)
     flow[cut.published] = np.arange(len(cut.published))
     origin, destination = cube.node[:, cut.published]
-    return Solution(origin, destination, flow[cell], notes=notes)
+    return Solution(origin, destination, flow[cell], notes=notes, first=first, areas=areas)
+
+
+def map_of(problem: Problem, cut: Cut, axis: int) -> IntArray:
+    """Return the areas of an axis that is split before the others: where its splits end, published or not."""
+    tree = problem.axes[axis].hierarchy
+    whole = np.all(np.delete(cut.cube.node, axis, axis=0) == ROOT, axis=0)
+    split = np.zeros(len(tree), bool)
+    split[cut.cube.node[axis][whole]] = cut.choice[whole] == axis + 1
+    found: list[IntArray] = []
+    nodes = np.array([ROOT], np.int64)
+    while nodes.size:
+        found.append(nodes[~split[nodes]])
+        above = nodes[split[nodes]]
+        spans = zip(tree.first_child[above].tolist(), tree.end_child[above].tolist(), strict=True)
+        nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
+    return np.sort(np.concatenate(found))

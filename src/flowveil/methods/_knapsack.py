@@ -75,6 +75,16 @@ def _finish(points: IntArray, costs: FloatArray, used: int, split: tuple[int, in
 finish = njit(cache=True)(_finish)
 
 
+def _grown(points: IntArray, costs: FloatArray, used: int, room: int) -> tuple[IntArray, FloatArray]:
+    """Return copies with more room."""
+    more_points, more_costs = np.empty((3, room), np.int64), np.empty(room)
+    more_points[:, :used], more_costs[:used] = points[:, :used], costs[:used]
+    return more_points, more_costs
+
+
+grown = njit(cache=True)(_grown)
+
+
 def _fill(
     capacity: int, price: float, loss: FloatArray, parent: IntArray, withheld: IntArray, splittable: BoolArray
 ) -> tuple[IntArray, FloatArray, int, int]:
@@ -94,7 +104,7 @@ def _fill(
     for cell in range(cells - 1, -1, -1):
         if used + 2 * (capacity + 2) > room:
             room = 2 * room + 2 * (capacity + 2)
-            points, costs = _grown(points, costs, used, room)
+            points, costs = grown(points, costs, used, room)
         new = used
         used = finish(points, costs, used, (start[cell], end[cell]), loss[cell], cell)
         start[cell], end[cell] = new, used
@@ -105,13 +115,6 @@ def _fill(
             used = combine(points, costs, used, lists[0], lists[1], capacity, best, chosen)
             start[above], end[above] = new, used
     return points, costs, start[0], end[0]
-
-
-@njit(cache=True)
-def _grown(points: IntArray, costs: FloatArray, used: int, room: int) -> tuple[IntArray, FloatArray]:
-    more_points, more_costs = np.empty((3, room), np.int64), np.empty(room)
-    more_points[:, :used], more_costs[:used] = points[:, :used], costs[:used]
-    return more_points, more_costs
 
 
 fill = njit(cache=True)(_fill)
@@ -128,7 +131,7 @@ def _solve_tree(
     points, costs, start, end = fill(capacity, price, loss, parent, withheld, splittable)
     publish = np.zeros(len(loss), np.bool_)
     waiting = [start + np.argmin(costs[start:end])]
-    while len(waiting):
+    while len(waiting) > 0:
         point = waiting.pop()
         if points[_ONE, point] == _PUBLISHED:
             publish[points[_OTHER, point]] = True

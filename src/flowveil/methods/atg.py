@@ -37,7 +37,8 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
     if not found:
         raise refused[-1]
     _, target, cut = min(found, key=lambda entry: entry[:2])
-    return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {cut.lam:g}"))
+    areas = np.flatnonzero(origin_cut(problem, target)[0])
+    return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {cut.lam:g}"), areas=areas)
 
 
 def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float = AUTO) -> Solution:
@@ -55,7 +56,8 @@ def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float 
         ((cut.value(price), target, cut) for target, cut in zip(tried, cuts, strict=True)),
         key=lambda entry: entry[:2],
     )
-    return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {price:g}"))
+    areas = np.flatnonzero(origin_cut(problem, target)[0])
+    return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {price:g}"), areas=areas)
 
 
 def frontier(problem: Problem, points: int = POINTS, v_target: str | float = AUTO) -> list[FrontierPoint]:

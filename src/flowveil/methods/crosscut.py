@@ -126,4 +126,4 @@ def grid_solution(problem: Problem, grid: Grid, notes: tuple[str, ...] = ()) -> 
     place = np.searchsorted(key, wanted)
     place[place == len(key)] = 0
     group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
-    return Solution(origin, destination, group, notes=notes)
+    return Solution(origin, destination, group, notes=notes, areas=np.flatnonzero(grid.areas[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
-from flowveil.methods._cuts import nested_splits, solution_of
+from flowveil.methods._cuts import map_of, nested_splits, solution_of
 from flowveil.methods._frontier import POINTS, FrontierPoint, frontier_of
 from flowveil.methods._steer import better, steer
 
@@ -28,7 +28,9 @@ def solve(problem: Problem, side: str = EITHER) -> Solution:
     for other in others:
         if better(problem, cuts[first], cuts[other]) is cuts[other]:
             first = other
-    return solution_of(problem, cuts[first], (f"side {first}", f"lambda {cuts[first].lam:g}"))
+    axis = ORDERS[first][0]
+    notes = (f"side {first}", f"lambda {cuts[first].lam:g}")
+    return solution_of(problem, cuts[first], notes, axis, map_of(problem, cuts[first], axis))
 
 
 def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:

@@ -79,3 +79,5 @@ class Solution:
     group: IntArray  # by tile pair: the flow that counts it, -1 where suppressed
     exact: bool = True  # every flow counts all trips of its area pair
     notes: tuple[str, ...] = ()  # choices the method made, for the audit file
+    first: int = 0  # the axis that comes first: 0 origins, 1 destinations
+    areas: IntArray | None = None  # nodes of the first axis, where they are one map; None: those of the flows

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError, PromiseError, UnknownNameError
-from flowveil.measure import Published
+from flowveil.measure import Published, Rest
 from flowveil.methods import find_method
 from flowveil.problem import LOSSES, Problem, Requirement
+from flowveil.release._elsewhere import find_elsewhere
 from flowveil.release._manifest import make_manifest
 from flowveil.release._release import Release
 from flowveil.release._tables import areas_table, flows_table
@@ -35,6 +36,7 @@ def anonymize(
     loss: str = DEFAULT_LOSS,
     k_weight: float | None = None,
     min_tiles: int = 1,
+    elsewhere: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Release:
     """Return a release in which every flow passes the requirement, or raise PromiseError.
@@ -44,6 +46,7 @@ def anonymize(
     max_gbar: in its place, the precision to reach (mean tiles of both ends of a trip), leaving out as few as possible.
     loss: what a method that optimizes loses little of: tiles, metres or reconstruction.
     k_weight: the fewest people represented by a flow. min_tiles: the fewest tiles of both ends.
+    elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     options: options of the method by name.
     """
     chosen = find_method(method)
@@ -53,10 +56,13 @@ def anonymize(
     problem = replace(problem, budget=int(flows.total * (1 if share is None else share) + 1e-9), max_gbar=max_gbar)
     solution = chosen.run(problem, typed)
     measures = _check(problem, solution, chosen, share)
+    rest = find_elsewhere(problem, solution) if elsewhere else None
     published = Published(solution.origin, solution.destination, measures.trips)
+    if rest is not None:
+        published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips))
     return Release(
-        flows=flows_table(flows, solution, measures),
-        areas=areas_table(flows, solution),
+        flows=flows_table(flows, solution, measures, rest),
+        areas=areas_table(flows, solution, rest),
         manifest=make_manifest(
             flows,
             chosen,
@@ -64,6 +70,7 @@ def anonymize(
             problem.requirement,
             exact=solution.exact,
             max_suppression=share,
+            elsewhere=elsewhere,
         ),
         source=flows,
         published=published,

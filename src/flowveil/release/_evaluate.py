@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowveil._errors import InputError
 from flowveil.flows import build_flows
-from flowveil.measure import Published, metrics
+from flowveil.measure import Published, Rest, metrics
+from flowveil.release._elsewhere import ELSEWHERE
 from flowveil.release._read import read_audit, read_release
 from flowveil.trips import Trips, read_trips
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from flowveil._arrays import IntArray
+    import pyarrow as pa
+
+    from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows
     from flowveil.places import Hierarchy
 
@@ -49,19 +53,30 @@ def evaluate(
         unit=None if promise["unit"] == "trip" else promise["unit"],
         weight=promise.get("weight"),
     )
-    published = Published(
-        _nodes(flows, flows.origins, content.flows["origin"].to_pylist()),
-        _nodes(flows, flows.destinations, content.flows["destination"].to_pylist()),
-        np.asarray(content.flows["trips"].to_numpy(), np.int64),
-    )
-    return metrics(flows, published, promise["k"], tiles)
+    return metrics(flows, _published(flows, content.flows, reports="elsewhere" in promise), promise["k"], tiles)
 
 
-def _nodes(flows: Flows, hierarchy: Hierarchy, areas: list[str]) -> IntArray:
+def _published(flows: Flows, table: pa.Table, *, reports: bool) -> Published:
+    """Return the flows of a table as nodes, those to or from elsewhere apart."""
+    ends = [table["origin"].to_pylist(), table["destination"].to_pylist()]
+    trees = flows.origins, flows.destinations
+    trips = np.asarray(table["trips"].to_numpy(), np.int64)
+    apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]
+    kept = ~(apart[0] | apart[1])
+    nodes = [_nodes(flows, tree, names, kept) for tree, names in zip(trees, ends, strict=True)]
+    published = Published(nodes[0], nodes[1], trips[kept])
+    if not reports:
+        return published
+    first = 1 if apart[0].any() else 0
+    rest = apart[1 - first]
+    return replace(published, elsewhere=Rest(first, _nodes(flows, trees[first], ends[first], rest), trips[rest]))
+
+
+def _nodes(flows: Flows, hierarchy: Hierarchy, areas: list[str], chosen: BoolArray) -> IntArray:
     names = flows.places.ids(hierarchy, np.arange(len(hierarchy)))
     node = {name: number for number, name in enumerate(names)}
     try:
-        return np.array([node[area] for area in areas], np.int64)
+        return np.array([node[areas[row]] for row in np.flatnonzero(chosen).tolist()], np.int64)
     except KeyError as error:
         raise InputError(
             f"the area {error.args[0]!r} of the release does not occur in these trips",

@@ -24,6 +24,7 @@ def make_manifest(
     *,
     exact: bool,
     max_suppression: float | None,
+    elsewhere: bool = False,
 ) -> dict[str, Any]:
     """Return the manifest; it holds nothing but what the user typed and constants."""
     promise: dict[str, Any] = {
@@ -41,6 +42,8 @@ def make_manifest(
         promise["min_tiles"] = requirement.min_tiles
     if max_suppression is not None:
         promise["max_suppression"] = max_suppression
+    if elsewhere:
+        promise["elsewhere"] = True
     options = flows.places.settings()
     if flows.provenance.bbox is not None:
         options["bbox"] = list(flows.provenance.bbox)
@@ -82,4 +85,8 @@ def promise_text(promise: Mapping[str, Any]) -> str:
         sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         sentences.append(f"At most {100 * promise['max_suppression']:g} % of the trips were left out.")
+    if "elsewhere" in promise:
+        sentences.append(
+            "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+        )
     return " ".join(sentences)

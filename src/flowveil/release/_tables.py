@@ -10,12 +10,14 @@ import pyarrow as pa
 import shapely
 
 from flowveil.flows import WEIGHT_UNIT, add_by_group
+from flowveil.release._elsewhere import ELSEWHERE
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.flows import Flows, Measures
     from flowveil.places import Hierarchy, Places
     from flowveil.problem import Solution
+    from flowveil.release._elsewhere import Elsewhere
 
 # GeoParquet 1.1: shapes are WKB in longitude and latitude, which is its default CRS.
 GEO_METADATA = {
@@ -25,25 +27,45 @@ GEO_METADATA = {
 }
 
 
-def flows_table(flows: Flows, solution: Solution, measures: Measures) -> pa.Table:
+def flows_table(flows: Flows, solution: Solution, measures: Measures, elsewhere: Elsewhere | None = None) -> pa.Table:
     """Return one row a flow, sorted by the ids of its areas."""
+    origin = area_ids(flows.places, flows.origins, solution.origin)
+    destination = area_ids(flows.places, flows.destinations, solution.destination)
+    tables = [_rows(flows, origin, destination, solution.group, measures)]
+    if elsewhere is not None:
+        tree = (flows.origins, flows.destinations)[elsewhere.first]
+        ends = [area_ids(flows.places, tree, elsewhere.area), [ELSEWHERE] * len(elsewhere.area)]
+        origin, destination = ends[elsewhere.first], ends[1 - elsewhere.first]
+        tables.append(_rows(flows, origin, destination, elsewhere.group, elsewhere.measures))
+    return pa.concat_tables(tables).sort_by([("origin", "ascending"), ("destination", "ascending")])
+
+
+def _rows(flows: Flows, origin: list[str], destination: list[str], group: IntArray, measures: Measures) -> pa.Table:
     columns = {
-        "origin": pa.array(area_ids(flows.places, flows.origins, solution.origin), pa.string()),
-        "destination": pa.array(area_ids(flows.places, flows.destinations, solution.destination), pa.string()),
+        "origin": pa.array(origin, pa.string()),
+        "destination": pa.array(destination, pa.string()),
         "trips": pa.array(measures.trips, pa.int64()),
     }
     if measures.persons is not None:
         columns["persons"] = pa.array(measures.persons, pa.int64())
     if flows.weight is not None:
-        total = add_by_group(solution.group, flows.weight, len(solution.origin))
+        total = add_by_group(group, flows.weight, len(origin))
         columns["weight"] = pa.array((total + WEIGHT_UNIT // 2) // WEIGHT_UNIT, pa.int64())
-    table = pa.table(columns)
-    return table.sort_by([("origin", "ascending"), ("destination", "ascending")])
+    return pa.table(columns)
 
 
-def areas_table(flows: Flows, solution: Solution) -> pa.Table:
+def areas_table(flows: Flows, solution: Solution, elsewhere: Elsewhere | None = None) -> pa.Table:
     """Return one row for each area and side that occurs in the flows, with what public geometry says of it."""
-    return areas_of_nodes(flows.places, (flows.origins, solution.origin), (flows.destinations, solution.destination))
+    nodes = [solution.origin, solution.destination]
+    if elsewhere is not None:
+        nodes[elsewhere.first] = np.concatenate([nodes[elsewhere.first], elsewhere.area])
+    table = areas_of_nodes(flows.places, (flows.origins, nodes[0]), (flows.destinations, nodes[1]))
+    if elsewhere is None or not len(elsewhere.area):
+        return table
+    row = {"area": ELSEWHERE, "side": ("origin", "destination")[1 - elsewhere.first]}  # and null in all other columns
+    longer = pa.concat_tables([table, pa.Table.from_pylist([row], table.schema)])
+    longer = longer.sort_by([("side", "descending"), ("area", "ascending")])
+    return longer.replace_schema_metadata(table.schema.metadata)
 
 
 def areas_of_nodes(

@@ -14,6 +14,8 @@ from flowveil.trajectories._release import TrajectoryRelease, make_release
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
+
 _LENGTH = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(m|km)\s*")
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(min|h|d)\s*")
 _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])i?B\s*")
@@ -57,7 +59,10 @@ def anonymize(
         tell=tell,
     )
     typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration}
-    return make_release(trajectories, found, {name: value for name, value in typed.items() if value is not None}, k)
+    release = make_release(trajectories, found, {name: value for name, value in typed.items() if value is not None}, k)
+    if variant == "loose":
+        release.audit["notes"].append(LOOSE_WARNING)
+    return release
 
 
 def meters(text: str) -> float:

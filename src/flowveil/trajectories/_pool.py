@@ -87,7 +87,7 @@ def whole_type(boxes: IntArray, caps: IntArray, users: int) -> type[np.int32 | n
     """Return the narrowest type in which no cost can overflow."""
     time = int(boxes[1].max())
     space = int(boxes[3].max() + boxes[5].max())
-    largest = 2 * users * max(time, space, int(caps[0] * caps[2]), int(caps[0]), int(caps[1]))
+    largest = 2 * users * max(time * int(caps[3]), space, int(caps[0] * caps[2]))
     return np.int32 if largest < _LARGEST else np.int64
 
 

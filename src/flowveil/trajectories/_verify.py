@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MANIFEST_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
 _OPTIONS = {"projection", "parallel", "step", "bbox", "min_samples", "variant", "max_extent", "max_duration"}
+_NEEDED = {"parallel", "step", "bbox", "min_samples"}
+_PROMISE = {"kind", "k", "unit", "records", "samples", "max_extent", "max_duration"}
 _HINT = "do not publish this folder; make it again"
 _FUZZ = 1e-9  # degrees, a tenth of a millimeter: points on an edge may be rounded to either side
 _RADIUS = 6_371_007.181
@@ -50,7 +52,10 @@ def verify(
     columns and where are taken from the private audit file unless they are given.
     """
     release = read_release(path)
-    _check_folder(Path(path).resolve(), release)
+    try:
+        _check_folder(Path(path).resolve(), release)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise VerificationError("the release does not hold: the manifest is not complete", _HINT) from None
     given = release.audit.get("input", {})
     source = describe(against, columns or given.get("columns") or {}, where or given.get("where"))
     table = _Boxes(release)
@@ -110,9 +115,14 @@ def _check_folder(folder: Path, release: TrajectoryRelease) -> None:
     if not release.members.schema.equals(MEMBER_COLUMNS):
         raise InputError("the members file has other columns than it should", "use the one that was written beside")
     manifest = release.manifest
-    if set(manifest) != _MANIFEST_KEYS or not set(manifest["options"]) <= _OPTIONS:
+    keys, options = set(manifest["options"]), manifest["options"]
+    if set(manifest) != _MANIFEST_KEYS or not _NEEDED <= keys <= _OPTIONS or not set(manifest["promise"]) <= _PROMISE:
         _fail("the manifest has other keys than it should")
-    k = manifest["promise"].get("k")
+    _step(release)
+    numbers = [*options["bbox"], options["parallel"], options["min_samples"]]
+    if len(numbers) != 6 or not all(isinstance(number, int | float) for number in numbers):
+        _fail("the grid of the manifest cannot be read")
+    k = manifest["promise"]["k"]
     if not isinstance(k, int) or k < 2 or manifest["promise_text"] != promise_text(k):
         _fail("the promise is not a promise of k-anonymity")
 
@@ -193,12 +203,15 @@ def _check_samples(release: TrajectoryRelease, table: _Boxes, samples: Samples) 
     groups = release.members["group"].fill_null(-1).to_numpy()
     user, group = row[usable], groups[row[usable]]
     spot = _find(table, group, samples.time[usable])
-    inside = spot >= 0
+    inside, surely = spot >= 0, spot >= 0
     for edges, values in ((table.lon, samples.lon[usable]), (table.lat, samples.lat[usable])):
-        inside &= (edges[0][spot] - _FUZZ <= values) & (values < edges[1][spot] + _FUZZ)
-    kept = np.bincount(user[inside], minlength=len(listed))
+        low, high = values - edges[0][spot], edges[1][spot] - values
+        inside &= (low >= -_FUZZ) & (high > -_FUZZ)
+        surely &= (low > _FUZZ) & (high > _FUZZ)
     rows = np.bincount(user, minlength=len(listed))
-    if (kept != release.members["kept"].to_numpy()).any():
+    kept = release.members["kept"].to_numpy()
+    least, most = (np.bincount(user[held], minlength=len(listed)) for held in (surely, inside))
+    if (kept < least).any() or (kept > most).any():
         _fail("a member's rows lie outside of the samples that should hold them")
     if (kept + release.members["suppressed"].to_numpy() != rows).any():
         _fail("kept and suppressed rows of a user do not add up to the input")

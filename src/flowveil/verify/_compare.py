@@ -56,9 +56,9 @@ def check_crowd(
     _raise_first(flows, few, f"has an area with fewer than {promise.min_tiles} tiles of the input")
 
 
-def check_suppression(flows: FlowTable, counts: Counts, promise: Promise, audit: Mapping[str, Any]) -> None:
+def check_suppression(kept: int, counts: Counts, promise: Promise, audit: Mapping[str, Any]) -> None:
     """Check that no more trips are left out than was promised, and those that the audit file says."""
-    left_out = counts.usable_trips - int(flows.trips.sum())
+    left_out = counts.usable_trips - kept
     if promise.max_suppression is not None:
         budget = math.floor(promise.max_suppression * counts.usable_trips + 1e-9)
         if left_out > budget:

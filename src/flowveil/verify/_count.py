@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil.engine import Request
-    from flowveil.verify._forest import FlowIndex
+    from flowveil.verify._elsewhere import Elsewhere, ElsewhereIndex
     from flowveil.verify._ground import Ground, Side
 
 _PERSON_BITS = 38  # persons and flows share 63 bits
@@ -41,8 +41,9 @@ def count_trips(
     bbox: tuple[float, float, float, float] | None,
     ground: Ground,
     sides: tuple[Side, Side],
-    index: FlowIndex,
+    index: ElsewhereIndex,
     flows_total: int,
+    elsewhere: Elsewhere,
 ) -> Counts:
     """Read every trip, find the flow that holds it, and count."""
     trips = np.zeros(flows_total, np.int64)
@@ -54,6 +55,7 @@ def count_trips(
         origin, destination, known = ground.locate(batch, usable_rows(batch, request, bbox))
         flow = _flows_of(origin[known], destination[known], sides, index)
         inside = flow != NONE
+        elsewhere.note(flow, origin[known], destination[known])
         count = _column(batch, "count")[known].astype(np.int64) if request.count else np.ones(len(flow), np.int64)
         usable_trips += int(count.sum())
         np.add.at(trips, flow[inside], count[inside])
@@ -127,7 +129,7 @@ class _Persons:
             )
 
 
-def _flows_of(origin: IntArray, destination: IntArray, sides: tuple[Side, Side], index: FlowIndex) -> IntArray:
+def _flows_of(origin: IntArray, destination: IntArray, sides: tuple[Side, Side], index: ElsewhereIndex) -> IntArray:
     """Return the flow that holds each pair of tiles, looking up every pair of areas once."""
     areas = []
     for side, tiles in zip(sides, (origin, destination), strict=True):

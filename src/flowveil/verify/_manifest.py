@@ -15,7 +15,7 @@ from flowveil.verify._options import Options, parse_options
 _FORMAT = "flowveil-flows/1"
 _KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
 _PROMISE_KEYS = {"kind", "k", "unit", "volumes", "areas"}
-_MORE_PROMISE_KEYS = {"weight", "k_weight", "min_tiles", "max_suppression"}
+_MORE_PROMISE_KEYS = {"weight", "k_weight", "min_tiles", "max_suppression", "elsewhere"}
 _LONGEST_TEXT = 5_000
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
@@ -33,6 +33,7 @@ class Promise:
     k_weight: Fraction | None
     min_tiles: int
     max_suppression: float | None
+    elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
     def counted(self) -> str:
@@ -71,6 +72,8 @@ def _promise(promise: Any) -> Promise:
         )
     if promise["areas"] != "disjoint":
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
+    if promise.get("elsewhere", True) is not True:
+        raise broken("'elsewhere' of the promise is not true")
     weight = promise.get("weight")
     if "weight" in promise:
         _name(weight, "weight")
@@ -85,6 +88,7 @@ def _promise(promise: Any) -> Promise:
         k_weight=_positive(promise["k_weight"], "k_weight") if "k_weight" in promise else None,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+        elsewhere="elsewhere" in promise,
     )
 
 

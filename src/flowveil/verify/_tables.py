@@ -44,6 +44,16 @@ class FlowTable:
         """Return how a flow is named in messages."""
         return flow_name(self.origin[flow], self.destination[flow])
 
+    def take(self, rows: IntArray) -> FlowTable:
+        """Return some of the flows."""
+        return FlowTable(
+            origin=[self.origin[row] for row in rows.tolist()],
+            destination=[self.destination[row] for row in rows.tolist()],
+            trips=self.trips[rows],
+            persons=None if self.persons is None else self.persons[rows],
+            weight=None if self.weight is None else self.weight[rows],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class AreasTable:

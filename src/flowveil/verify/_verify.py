@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._errors import InputError
+from flowveil.matrices import is_noisy, verify_noisy
 from flowveil.verify._areas import check_areas
 from flowveil.verify._cells import Cells
 from flowveil.verify._compare import check_crowd, check_published_crowd, check_suppression, check_volumes
 from flowveil.verify._count import count_trips
+from flowveil.verify._elsewhere import ELSEWHERE, Elsewhere, ElsewhereIndex
 from flowveil.verify._folder import load_audit, load_manifest, open_folder
-from flowveil.verify._forest import FlowIndex
+from flowveil.verify._forest import NONE
 from flowveil.verify._input import make_request, open_trips, open_zones
 from flowveil.verify._manifest import parse_manifest
 from flowveil.verify._members import Members
@@ -42,7 +45,7 @@ class Verification:
 
 def verify(
     release: str | Path,
-    trips: Any,
+    trips: Any = None,
     *,
     zones: Any = None,
     columns: Mapping[str, str] | None = None,
@@ -53,25 +56,34 @@ def verify(
     trips: what `read_trips` returns, or anything it takes. zones: the zones of a release about zones.
     Input options (columns, where, zones) come from the private audit file beside the folder unless they are given.
     Messages name the first offending flow, and never a count below k or a person.
+    A release with noise is checked for structure and budget, without trips: noise cannot be checked.
     """
+    if is_noisy(release):
+        boxes, checks = verify_noisy(release)
+        return Verification(checks, boxes, 0)
+    if trips is None:
+        raise InputError("this release is checked against its trips", "give them with --against INPUT")
     folder = open_folder(release)
     audit = load_audit(folder)
     options, promise = parse_manifest(load_manifest(folder))
     flows = read_flows(folder, promise)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
+    elsewhere = Elsewhere(flows, promise)
+    areas = elsewhere.trim(areas)
     check_published_crowd(flows, promise)
     table = open_trips(trips, audit, columns, where)
     ground = _ground(options, areas, zones, audit, table)
     check_areas(areas, ground, options.bbox)
     origins, origin = _side(ground, flows.origin)
     destinations, destination = _side(ground, flows.destination)
-    index = FlowIndex(flows, origins.forest, destinations.forest, (origin, destination))
+    sides, ends = (origins, destinations), (origin, destination)
+    index = ElsewhereIndex(flows, sides, ends, elsewhere)
     request = make_request(table, options, promise)
-    counts = count_trips(request, options.bbox, ground, (origins, destinations), index, len(flows))
+    counts = count_trips(request, options.bbox, ground, sides, index, len(flows), elsewhere)
     check_volumes(flows, counts, promise)
-    check_crowd(flows, counts, promise, origins.tiles_seen()[origin], destinations.tiles_seen()[destination])
-    check_suppression(flows, counts, promise, audit)
+    check_crowd(flows, counts, promise, *elsewhere.tiles(sides, ends))
+    check_suppression(int(flows.trips[~elsewhere.flows].sum()), counts, promise, audit)
     return Verification(_sentences(promise, audit), len(flows), counts.rows)
 
 
@@ -84,9 +96,9 @@ def _ground(options: Options, areas: AreasTable, zones: Any, audit: Mapping[str,
 
 
 def _side(ground: Ground, ids: list[str]) -> tuple[Side, IntArray]:
-    """Return the areas of one side, and the number of each flow's area."""
-    areas = sorted(set(ids))
-    number = {area: place for place, area in enumerate(areas)}
+    """Return the areas of one side, and the number of each flow's area, -1 for elsewhere."""
+    areas = sorted(set(ids) - {ELSEWHERE})
+    number = {area: place for place, area in enumerate(areas)} | {ELSEWHERE: NONE}
     return ground.side(areas), np.array([number[area] for area in ids], np.int64)
 
 
@@ -106,6 +118,8 @@ def _sentences(promise: Promise, audit: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
     if promise.max_suppression is not None:
         found.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
+    if promise.elsewhere:
+        found.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
     if "suppressed_trips" in audit:
         found.append("as many trips are left out as the audit file says")
     return tuple(found)

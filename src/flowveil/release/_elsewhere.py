@@ -1,0 +1,68 @@
+"""Reporting what is withheld: the withheld trips of one area as one flow that ends elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil.flows import Measures
+    from flowveil.problem import Problem, Solution
+
+ELSEWHERE = "elsewhere"  # id of the end that stands for all places of no other flow
+
+
+@dataclass(frozen=True, eq=False)
+class Elsewhere:
+    """Flows between areas of the first axis and elsewhere; each counts trips that no other flow counts."""
+
+    first: int  # the axis of the areas: 0 origins, 1 destinations
+    area: IntArray  # nodes of that axis, ascending
+    group: IntArray  # by tile pair: the flow that counts it, -1 for none
+    measures: Measures
+
+
+def find_elsewhere(problem: Problem, solution: Solution) -> Elsewhere:
+    """Return the flows to elsewhere that pass the tests.
+
+    A withheld trip belongs to the smallest area of the first axis that holds its end and has such a flow. So an area
+    whose withheld trips are too few adds them to the next area above it, where areas are nested.
+    """
+    if not solution.exact:
+        raise InputError(
+            "elsewhere needs true volumes, but filtered trips are not counted again", "leave out reinstate=false"
+        )
+    axis = problem.axes[solution.first]
+    areas = solution.areas
+    if areas is None:
+        areas = np.unique((solution.origin, solution.destination)[solution.first])
+    tree = axis.hierarchy
+    holder = tree.area_of(areas)
+    above = np.where(tree.parent[areas] >= 0, holder[tree.parent[areas]], -1)
+    place = np.searchsorted(areas, holder)  # only read where there is a holder
+    number = np.where((solution.group < 0) & (holder[axis.leaf] >= 0), place[axis.leaf], -1)
+    next_number = np.where(above >= 0, place[above], -1)
+    depth = tree.depth[areas]
+    done = np.zeros(len(areas), bool)
+    for level in np.unique(depth)[::-1].tolist():
+        done |= (depth == level) & _passes(problem, solution.first, areas, number)
+        moves = (number >= 0) & (depth == level)[number] & ~done[number]
+        number[moves] = next_number[number[moves]]
+    flow = np.append(np.cumsum(done) - 1, -1)  # the last entry is for no area
+    group = flow[number]
+    return Elsewhere(solution.first, areas[done], group, problem.flows.measure(group, int(done.sum())))
+
+
+def _passes(problem: Problem, first: int, areas: IntArray, number: IntArray) -> BoolArray:
+    """Which areas have enough trips; at the other end the tiles that these trips reach count."""
+    axes = problem.axes
+    inside = number >= 0
+    other = axes[1 - first]
+    reached = np.unique(number[inside] * len(other.hierarchy) + other.leaf[inside]) // len(other.hierarchy)
+    tiles = [axes[first].hierarchy.tiles[areas], np.bincount(reached, minlength=len(areas))]
+    return problem.requirement.passes(problem.flows.measure(number, len(areas)), tiles[first], tiles[1 - first])

@@ -1,0 +1,73 @@
+"""Greedy clusters around pivots, as W4M and NWA make them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+
+FRACTIONS = 50
+FIRST_RADIUS = 1_000.0  # meters: half of the disc that members are moved into
+_GROWTH = 1.5
+_MOST_TRASH = 0.10
+
+
+def resample(points: FloatArray, first: float, last: float) -> FloatArray:
+    """Return (minutes, x, y) at equal fractions from first to last, moving straight between samples."""
+    moments = np.linspace(first, last, FRACTIONS)
+    return np.column_stack([moments, *(np.interp(moments, points[:, 0], points[:, axis]) for axis in (1, 2))])
+
+
+def distances(one: FloatArray, others: FloatArray, speed: float) -> FloatArray:
+    """Return mean distances of resampled trajectories, a minute apart counting as `speed` meters."""
+    apart = np.hypot(others[:, :, 1] - one[:, 1], others[:, :, 2] - one[:, 2])
+    found: FloatArray = (apart + speed * np.abs(others[:, :, 0] - one[:, 0])).mean(axis=1)
+    return found
+
+
+def cluster(shapes: FloatArray, k: int, speed: float) -> tuple[list[IntArray], IntArray]:
+    """Return clusters (the pivot first) of at least k, and the trash: at most 10 %, the radius growing until then.
+
+    shapes: resampled trajectories. With fewer than k of them everything is trash.
+    """
+    if len(shapes) < k:
+        return [], np.arange(len(shapes))
+    radius = FIRST_RADIUS
+    while True:
+        clusters, trash = _attempt(shapes, k, speed, radius)
+        if len(trash) <= _MOST_TRASH * len(shapes):
+            return clusters, trash
+        radius *= _GROWTH
+
+
+def _attempt(shapes: FloatArray, k: int, speed: float, radius: float) -> tuple[list[IntArray], IntArray]:
+    free: BoolArray = np.ones(len(shapes), np.bool_)
+    may_lead: BoolArray = np.ones(len(shapes), np.bool_)
+    far = distances(shapes.mean(axis=0), shapes, speed)  # the first pivot is the farthest from the middle
+    pivots: list[int] = []
+    clusters: list[list[int]] = []
+    to_pivots: list[FloatArray] = []
+    while (candidates := free & may_lead).any():
+        pivot = int(np.where(candidates, far, -1.0).argmax())
+        away = distances(shapes[pivot], shapes, speed)
+        others = np.flatnonzero(free & (np.arange(len(shapes)) != pivot))
+        nearest = others[np.argsort(away[others], kind="stable")[: k - 1]]
+        may_lead[pivot] = False
+        if len(nearest) < k - 1 or away[nearest].max(initial=0.0) > radius:
+            continue
+        far = away if not pivots else np.minimum(far, away)
+        pivots.append(pivot)
+        to_pivots.append(away)
+        clusters.append([pivot, *nearest.tolist()])
+        free[clusters[-1]] = False
+    trash = []
+    for rest in np.flatnonzero(free).tolist():
+        away = np.array([column[rest] for column in to_pivots])
+        if len(away) and away.min() <= radius:
+            clusters[int(away.argmin())].append(rest)
+        else:
+            trash.append(rest)
+    return [np.array(members) for members in clusters], np.array(trash, np.int64)

@@ -1,0 +1,97 @@
+"""Flows to or from elsewhere: trips of an area that are in no other flow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil.verify._broken import broken
+from flowveil.verify._forest import NONE, FlowIndex
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil.verify._ground import Side
+    from flowveil.verify._manifest import Promise
+    from flowveil.verify._tables import AreasTable, FlowTable
+
+ELSEWHERE = "elsewhere"
+
+
+class Elsewhere:
+    """Which flows of a release have an end elsewhere, and at which end."""
+
+    def __init__(self, flows: FlowTable, promise: Promise) -> None:
+        at = [np.array([name == ELSEWHERE for name in names], bool) for names in (flows.origin, flows.destination)]
+        self.flows: BoolArray = at[0] | at[1]
+        if not promise.elsewhere and self.flows.any():
+            raise broken("a flow has an end elsewhere, which the manifest does not promise")
+        if at[0].any() and at[1].any():
+            raise broken("some flows start elsewhere and some end there")
+        self.first = 1 if at[0].any() else 0  # the axis of the areas
+        self._counts_tiles = promise.min_tiles > 1 and bool(self.flows.any())
+        self._reached = np.zeros((0, 2), np.int64)
+
+    def trim(self, areas: AreasTable) -> AreasTable:
+        """Return the areas without elsewhere, of which nothing may be said."""
+        rows = [row for row, area in enumerate(areas.area) if area == ELSEWHERE]
+        for row in rows:
+            members = None if areas.members is None else areas.members[row]
+            said = (areas.lon[row], areas.lat[row], areas.tiles[row], areas.geometry[row], members)
+            if any(value is not None for value in said):
+                raise broken("the area elsewhere has a center, tiles, members or a geometry")
+
+        def kept(values: list) -> list:  # type: ignore[type-arg]
+            return [value for row, value in enumerate(values) if row not in rows]
+
+        names = ("area", "side", "lon", "lat", "tiles", "geometry")
+        columns: dict[str, Any] = {name: kept(getattr(areas, name)) for name in names}
+        return replace(areas, members=None if areas.members is None else kept(areas.members), **columns)
+
+    def note(self, flow: IntArray, origin: IntArray, destination: IntArray) -> None:
+        """Remember the tiles that trips of these flows reach at the other end, where the promise is about tiles."""
+        if not self._counts_tiles:
+            return
+        other = destination if self.first == 0 else origin
+        inside = (flow != NONE) & self.flows[flow]
+        pairs = np.column_stack([flow[inside], other[inside]])
+        self._reached = np.unique(np.concatenate([self._reached, pairs]), axis=0)
+
+    def tiles(self, sides: tuple[Side, Side], ends: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
+        """Return by flow the tiles of its areas at both ends; elsewhere has those that were reached."""
+        reached = np.ones(len(self.flows), np.int64)
+        if self._counts_tiles:
+            reached = np.bincount(self._reached[:, 0], minlength=len(self.flows)).astype(np.int64)
+        counts = [
+            np.where(number == NONE, reached, side.tiles_seen()[number])
+            for side, number in zip(sides, ends, strict=True)
+        ]
+        return counts[0], counts[1]
+
+
+class ElsewhereIndex:
+    """Finds the flow of a pair of areas: an ordinary one, or that of the smallest area with a flow to elsewhere."""
+
+    def __init__(
+        self, flows: FlowTable, sides: tuple[Side, Side], ends: tuple[IntArray, IntArray], elsewhere: Elsewhere
+    ) -> None:
+        self._rows = np.flatnonzero(~elsewhere.flows)
+        ordinary = tuple(number[self._rows] for number in ends)
+        self._index = FlowIndex(flows.take(self._rows), sides[0].forest, sides[1].forest, (ordinary[0], ordinary[1]))
+        self._first = elsewhere.first
+        forest = sides[self._first].forest
+        self._flow_of_area = np.full(len(forest) + 1, NONE, np.int64)  # the last entry is for no area
+        rest = np.flatnonzero(elsewhere.flows)
+        self._flow_of_area[ends[self._first][rest]] = rest
+        for area in np.argsort(forest.first).tolist():  # from the outside in
+            if self._flow_of_area[area] == NONE:
+                self._flow_of_area[area] = self._flow_of_area[forest.parent[area]]
+
+    def find(self, origin: IntArray, destination: IntArray) -> IntArray:
+        """Return the flow that counts each pair of smallest areas, -1 for none; -1 stands for no area."""
+        place = self._index.find(origin, destination)
+        rest = self._flow_of_area[(origin, destination)[self._first]]
+        if not len(self._rows):
+            return rest
+        return np.where(place == NONE, rest, self._rows[place])

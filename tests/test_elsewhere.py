@@ -1,0 +1,190 @@
+"""Flows to elsewhere: every method, both ends, and what the verifier catches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flowveil as fv
+from flowveil.cli._main import run
+from flowveil.methods import find_method
+from flowveil.release._elsewhere import find_elsewhere
+from flowveil.synthetic import CITY_BBOX
+from tests.test_promise import METHODS, set_value, write
+from tests.trees import Oracle, problems
+
+TREE_METHODS = [name for name in METHODS if find_method(name).promise == "k-anonymity"]
+
+
+def plain_elsewhere(problem, solution):
+    """Return {area: tile pairs}, giving what is too little to the next area above, one area at a time."""
+    oracle = Oracle(problem)
+    first = solution.first
+    leaf = (problem.flows.origin, problem.flows.destination)[first]
+    areas = solution.areas
+    if areas is None:
+        areas = np.unique((solution.origin, solution.destination)[first])
+    left = set(np.flatnonzero(solution.group < 0).tolist())
+    tree = oracle.trees[first]
+    found = {}
+    for area in sorted(areas.tolist(), key=lambda node: -tree.depth[node]):
+        rows = sorted(row for row in left if leaf[row] in oracle.leaves[first][area])
+        if rows and _passes(problem, rows, area, first):
+            found[area] = rows
+            left -= set(rows)
+    return found
+
+
+def _passes(problem, rows, area, first):
+    flows, requirement = problem.flows, problem.requirement
+    trips, weight = int(flows.trips[rows].sum()), int(flows.weight[rows].sum())
+    if flows.people is not None:
+        persons = {int(p) for r, p in zip(flows.people.pair, flows.people.person, strict=True) if r in rows}
+        trips, weight = len(persons), int(sum(flows.people.weight[p] for p in persons))
+    ends = (flows.origin, flows.destination)
+    tiles = int((flows.origins, flows.destinations)[first].tiles[area]), len(set(ends[1 - first][rows].tolist()))
+    enough = requirement.k_weight is None or weight >= requirement.least_weight
+    return trips >= requirement.k and min(tiles) >= requirement.min_tiles and enough
+
+
+@settings(max_examples=200, deadline=None)
+@given(problems(loss="tiles"), st.sampled_from(["mosaic", "nested", "crosscut", "suppression"]))
+def test_equals_the_plain_rule(problem, method):
+    """Areas and tile pairs are those of the rule as the documents state it; no tile pair is in two flows."""
+    problem = replace(problem, budget=problem.flows.total)
+    solution = find_method(method).solve(problem)
+
+    rest = find_elsewhere(problem, solution)
+
+    actual = {int(area): np.flatnonzero(rest.group == flow).tolist() for flow, area in enumerate(rest.area)}
+    assert actual == plain_elsewhere(problem, solution)
+    assert not ((rest.group >= 0) & (solution.group >= 0)).any()
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_every_method_reports_and_verifies(city_trips, city_zone_trips, tmp_path, method):
+    """With elsewhere the release verifies on grid and zones, and evaluate agrees with its metrics."""
+    zones = city_zone_trips.with_name("zones.parquet")
+    kinds = [(city_trips, {"grid": "h3:7", "bbox": CITY_BBOX}), (city_zone_trips, {"zones": zones})]
+    for number, (trips, places) in enumerate(kinds):
+        flows = fv.build_flows(trips, unit="person_id", **places)
+        plain = fv.anonymize(flows, method, k=8).metrics()
+
+        release = fv.anonymize(flows, method, k=8, elsewhere=True)
+        folder = release.write(tmp_path / f"out{number}")
+
+        figures = release.metrics()
+        rest = figures.pop("elsewhere")
+        assert figures == plain
+        assert release.flows.num_rows == figures["flows"] + rest["flows"]
+        assert rest["trips"] + figures["trips"] <= flows.total
+        assert release.flows["persons"].to_numpy().min() >= 8
+        assert fv.verify(folder, trips).flows == release.flows.num_rows
+        assert fv.evaluate(folder, trips) == release.metrics()
+
+
+def test_other_end_and_tiles(city_trips, tmp_path):
+    """With one map of destinations trips come from elsewhere; the tests of weight and tiles hold there too."""
+    flows = fv.build_flows(city_trips, "h3:7", bbox=CITY_BBOX, unit="person_id", weight="weight")
+
+    demand = {"k": 5, "k_weight": 800, "min_tiles": 2, "options": {"side": "destination"}}
+    release = fv.anonymize(flows, "nested", elsewhere=True, **demand)
+
+    assert "elsewhere" in release.flows["origin"].to_pylist()
+    assert "elsewhere" not in release.flows["destination"].to_pylist()
+    fv.verify(release.write(tmp_path / "out"), city_trips)
+
+
+def test_lower_bounds_are_refused(city_trips):
+    """Filtered trips lie inside published flows, so they are not elsewhere."""
+    flows = fv.build_flows(city_trips, "h3:7", bbox=CITY_BBOX)
+
+    with pytest.raises(fv.InputError, match="true volumes"):
+        fv.anonymize(flows, "odkanon", elsewhere=True, options={"reinstate": False})
+
+
+@pytest.fixture(scope="module")
+def reported(city_trips, tmp_path_factory):
+    """Return a verified release with flows to elsewhere."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "out"
+    flows = fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id")
+    fv.anonymize(flows, "nested", k=8, elsewhere=True, options={"side": "origin"}).write(folder)
+    fv.verify(folder, city_trips)
+    return folder
+
+
+def one_more(flows, areas, manifest):
+    """One trip more goes elsewhere."""
+    row = flows["destination"].to_pylist().index("elsewhere")
+    return set_value(flows, "trips", row, flows["trips"][row].as_py() + 1), areas, manifest
+
+
+def swapped(flows, areas, manifest):
+    """Two volumes to elsewhere are exchanged."""
+    rows = [row for row, name in enumerate(flows["destination"].to_pylist()) if name == "elsewhere"]
+    trips = flows["trips"].to_pylist()
+    other = next(row for row in rows if trips[row] != trips[rows[0]])
+    flows = set_value(set_value(flows, "trips", rows[0], trips[other]), "trips", other, trips[rows[0]])
+    return flows, areas, manifest
+
+
+def unpromised(flows, areas, manifest):
+    """Promise nothing about elsewhere."""
+    del manifest["promise"]["elsewhere"]
+    return flows, areas, manifest
+
+
+def half_promised(flows, areas, manifest):
+    """Promise that there is no elsewhere."""
+    manifest["promise"]["elsewhere"] = False
+    return flows, areas, manifest
+
+
+def placed(flows, areas, manifest):
+    """Elsewhere has a center."""
+    row = areas["area"].to_pylist().index("elsewhere")
+    return flows, set_value(set_value(areas, "lon", row, 4.5), "lat", row, 50.3), manifest
+
+
+def both_ends(flows, areas, manifest):
+    """One flow goes from elsewhere to elsewhere."""
+    row = flows["destination"].to_pylist().index("elsewhere")
+    flows = set_value(flows, "origin", row, "elsewhere").sort_by(
+        [("origin", "ascending"), ("destination", "ascending")]
+    )
+    new = areas.filter(pa.array([name == "elsewhere" for name in areas["area"].to_pylist()]))
+    return flows, pa.concat_tables([areas, set_value(new, "side", 0, "origin")]), manifest
+
+
+@pytest.mark.parametrize("mutate", [one_more, swapped, unpromised, half_promised, placed, both_ends])
+def test_mutants_are_caught(reported, city_trips, tmp_path, mutate):
+    """A release whose flows to elsewhere were tampered with does not verify."""
+    flows, areas = pq.read_table(reported / "flows.parquet"), pq.read_table(reported / "areas.parquet")
+    manifest = json.loads((reported / "manifest.json").read_text())
+
+    flows, areas, manifest = mutate(flows, areas, manifest)
+    (tmp_path / "out").mkdir()
+    write(flows, tmp_path / "out" / "flows.parquet")
+    write(areas, tmp_path / "out" / "areas.parquet")
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+
+    with pytest.raises(fv.VerificationError):
+        fv.verify(tmp_path / "out", city_trips)
+
+
+def test_command_line(city_trips, tmp_path, capsys):
+    """The flag writes such flows and the summary tells how many trips they hold."""
+    arguments = ["--grid", "h3:7", "--unit", "person_id", "--elsewhere", "-o", str(tmp_path / "out")]
+
+    assert run(["anonymize", str(city_trips), *arguments]) == 0
+
+    assert "reported as going elsewhere" in capsys.readouterr().out
+    assert "elsewhere" in pq.read_table(tmp_path / "out" / "flows.parquet")["destination"].to_pylist()
+    assert run(["verify", str(tmp_path / "out"), "--against", str(city_trips)]) == 0

@@ -1,0 +1,106 @@
+"""W4M and NWA: clusters, alignment and counts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowveil import InputError, PromiseError, UnknownNameError
+from flowveil.cli._main import run
+from flowveil.synthetic import phones
+from flowveil.trajectories import BASELINES, baseline, read_trajectories
+from flowveil.trajectories._edits import align
+from tests.trajectories import BBOX, from_points
+
+BOX = ",".join(map(str, BBOX))
+
+
+def plain_edits(points, pivot):
+    """Return the least number of edits, by recursion from the front."""
+    if not points or not pivot:
+        return len(points) + len(pivot)
+    (t, x, y), (u, v, w) = points[0], pivot[0]
+    same = np.hypot(x - v, y - w) <= 1000 and abs(t - u) <= 30
+    return min(
+        plain_edits(points[1:], pivot[1:]) + (not same),
+        plain_edits(points[1:], pivot) + 1,
+        plain_edits(points, pivot[1:]) + 1,
+    )
+
+
+POINT = st.tuples(st.integers(0, 100), st.integers(0, 3000), st.integers(0, 500))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(POINT, max_size=5).map(sorted), st.lists(POINT, min_size=1, max_size=5).map(sorted))
+def test_alignment_is_the_cheapest(points, pivot):
+    """Matches are in order, and their edits as few as recursion finds."""
+    match = align(np.array(points, float).reshape(-1, 3), np.array(pivot, float), 1000.0, 30.0)
+    used = match[match >= 0]
+
+    assert (np.diff(used) > 0).all()
+    changed = sum(
+        np.hypot(points[i][1] - pivot[j][1], points[i][2] - pivot[j][2]) > 1000 or abs(points[i][0] - pivot[j][0]) > 30
+        for i, j in enumerate(match)
+        if j >= 0
+    )
+    edits = changed + (len(points) - len(used)) + (len(pivot) - len(used))
+    assert edits == plain_edits(points, pivot)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.parametrize("k", [2, 5])
+def test_clusters_and_counts(method, k):
+    """Clusters have at least k users and are disjoint, trash is within 10 percent for W4M, samples add up."""
+    data = read_trajectories(phones(120, samples=40), BBOX)
+
+    found = baseline(data, method, k)
+
+    members = np.concatenate(found.clusters)
+    assert min(map(len, found.clusters)) >= k
+    assert len(set(members.tolist())) == len(members)
+    assert found.discarded == 120 - len(members)
+    if method == "w4m":
+        assert found.discarded <= 12
+    else:
+        assert found.created == 0
+        assert found.time_error.max() == 0
+    samples = np.diff(data.start)[members].sum()
+    assert len(found.position_error) + found.deleted == samples
+
+
+def test_equal_users_are_not_moved():
+    """Users who do the same are one cluster without any error."""
+    path = [(0, 0, 0), (500, 20, 0), (3000, 20, 20)]
+    found = baseline(from_points([path, path, path]), "w4m", 3)
+
+    assert [members.tolist() for members in found.clusters] == [[0, 1, 2]]
+    assert found.created == found.deleted == 0
+    assert found.position_error.max() == found.time_error.max() == 0
+
+
+def test_refusals():
+    """Unknown names, a k below 2 and too few users."""
+    data = from_points([[(0, 0, 0)], [(1, 1, 1)]])
+    with pytest.raises(UnknownNameError, match="baseline"):
+        baseline(data, "tga", 2)
+    with pytest.raises(InputError, match="k is 1"):
+        baseline(data, "w4m", 1)
+    with pytest.raises(PromiseError, match="only 2 users"):
+        baseline(data, "w4m", 3)
+
+
+def test_command(tmp_path, capsys):
+    """The command prints what was moved, created and deleted, and writes nothing."""
+    source = tmp_path / "phones.parquet"
+    pq.write_table(phones(30, samples=20), source)
+
+    assert run(["trajectories", "baseline", str(source), f"--bbox={BOX}", "--method", "w4m", "-k", "2", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["method"] == "w4m"
+    assert list(tmp_path.iterdir()) == [source]
