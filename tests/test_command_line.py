@@ -10,7 +10,6 @@ import sys
 import types
 from pathlib import Path
 
-
 import h3
 import numpy as np
 import pyarrow as pa

@@ -8,6 +8,7 @@ import pytest
 
 from flowveil import InputError
 from flowveil.matrices._build import build_matrix
+from flowveil.matrices._frames import build_frame_matrix
 
 BOX = (0.0, 0.0, 10.0, 20.0)
 
@@ -101,6 +102,58 @@ def test_counted_table():
     table = read_trips(trips((1, 1, 1, 1), (1, 1, 1, 1), n=[3, 4]), columns={"count": "n"})
 
     assert build_matrix(table, BOX, 10).points.counts.tolist() == [7]
+
+
+def test_frames_of_a_day():
+    """A day counts once, at the first place of each frame, if a person was seen in all of them and inside the box."""
+    rows = [
+        ("a", 1.0, 1.0, "2024-05-01 07:00:00"),
+        ("a", 9.0, 9.0, "2024-05-01 08:00:00"),  # later in the same frame
+        ("a", 5.0, 5.0, "2024-05-01 18:00:00"),
+        ("a", 1.0, 1.0, "2024-05-02 07:00:00"),  # no evening
+        ("b", 2.0, 2.0, "2024-05-01 09:59:59"),
+        ("b", 50.0, 5.0, "2024-05-01 17:00:00"),  # outside
+        ("c", 3.0, 3.0, "2024-05-01 06:00:00"),
+        ("c", 3.0, 3.0, "2024-05-01 20:59:00"),
+    ]
+    table = pa.table(dict(zip(("user_id", "lon", "lat", "time"), map(list, zip(*rows, strict=True)), strict=True)))
+
+    matrix = build_frame_matrix(table, BOX, 10, frames="morning=6-10,17-21", max_trips_per_person=1)
+
+    assert matrix.grid.places == ("morning", "17-21")
+    assert matrix.points.cells.tolist() == [[1, 0, 5, 2], [3, 1, 3, 1]]
+    assert (matrix.unit, matrix.max_trips_per_person) == ("user_id", 1)
+    assert matrix.origin.outside_bbox == 1
+    assert matrix.origin.dropped == {"days not seen in every frame": 1}
+    elsewhere = build_frame_matrix(
+        table, BOX, 10, frames="8-9", max_trips_per_person=1, timezone="Europe/Paris", where="user_id = 'c'"
+    )
+    assert elsewhere.points.cells.tolist() == [[3, 1]]
+
+
+def test_frames_bound_the_days_of_a_person():
+    """Of 30 days of one person and 2 of another, at most 4 of each count."""
+    days = [("a", f"2024-05-{day:02} 07:00:00") for day in range(1, 31)]
+    days += [("b", f"2024-05-{day:02} 07:00:00") for day in (1, 2)]
+    table = pa.table(
+        {"user_id": [d[0] for d in days], "time": [d[1] for d in days], "lon": [1.0] * 32, "lat": [1.0] * 32}
+    )
+
+    matrix = build_frame_matrix(table, BOX, 10, frames="6-10", max_trips_per_person=4)
+
+    assert matrix.points.counts.tolist() == [6]
+    assert matrix.origin.beyond_bound == 26
+
+
+@pytest.mark.parametrize("frames", ["", "morning", "10-6", "6-25", "6-10,6-10", "a=6-10,a=11-12"])
+def test_bad_frames(frames):
+    """Frames are spans of hours with distinct names."""
+    table = pa.table({"user_id": ["a"], "time": ["2024-05-01 07:00:00"], "lon": [1.0], "lat": [1.0]})
+
+    with pytest.raises(InputError, match="frame of a day"):
+        build_frame_matrix(table, BOX, 10, frames=frames, max_trips_per_person=1)
+    with pytest.raises(InputError, match="must be bounded"):
+        build_frame_matrix(table, BOX, 10)
 
 
 @pytest.mark.parametrize(

@@ -30,25 +30,25 @@ EAST, NORTH = (CITY_BBOX[0] + CITY_BBOX[2]) / 2, (CITY_BBOX[1] + CITY_BBOX[3]) /
 
 @pytest.fixture(scope="module")
 def matrix(city_trips):
-    """The city in four dimensions."""
+    """Count the city in four dimensions."""
     return fv.build_matrix(city_trips, CITY_BBOX, 100)
 
 
 @pytest.fixture(scope="module")
 def tiles(city_trips):
-    """The city by pair of tiles, at most 20 trips a person."""
+    """Count the city by pair of tiles, at most 20 trips a person."""
     return fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:8", unit="person_id", max_trips_per_person=20)
 
 
 @pytest.fixture
 def cells_folder(matrix, tmp_path):
-    """A release of boxes."""
+    """Write a release of boxes."""
     return fv.add_noise(matrix, "daf-homogeneity", 1.0).write(tmp_path / "cells")
 
 
 @pytest.fixture
 def flows_folder(tiles, tmp_path):
-    """A release of flows."""
+    """Write a release of flows."""
     return fv.add_noise(tiles, "noisy-mosaic", 20.0).write(tmp_path / "flows")
 
 
@@ -264,7 +264,7 @@ def test_more_budget_answers_better(matrix):
     """At a large epsilon the tree is closer than one box, and boxes of single cells would be exact."""
     workload = make_workload(matrix.points, "10%", "records", 100)
     error = {
-        name: mre(workload, answer_boxes(workload, fv.add_noise(matrix, name, 5.0).boxes))["mre"]
+        name: mre(workload, answer_boxes(workload, fv.add_noise(matrix, name, 2.0).boxes))["mre"]
         for name in ("uniform", "daf-entropy", "eug-border")
     }
 
@@ -274,17 +274,18 @@ def test_more_budget_answers_better(matrix):
 
 def test_areas_answer_queries_of_the_grid(city_trips, matrix):
     """The whole box is answered with all trips, and our own method is closer than one box."""
-    tiles = fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:9")
-    leaves = fv.add_noise(tiles, epsilon=5.0).boxes
+    tiles = fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:8")
+    leaves = fv.add_noise(tiles, epsilon=1.0).boxes
     lattice = lay_grid(tiles.grid, 100)
     workload = make_workload(matrix.points, "10%", "records", 100)
     own = mre(workload, answer_leaves(workload, tiles.grid, leaves, lattice))
-    uniform = mre(workload, answer_boxes(workload, fv.add_noise(matrix, "uniform", 5.0).boxes))
+    uniform = mre(workload, answer_boxes(workload, fv.add_noise(matrix, "uniform", 1.0).boxes))
 
     assert own["mre"] < uniform["mre"]
     object.__setattr__(workload, "low", np.zeros((1, 4), int))
     object.__setattr__(workload, "high", np.full((1, 4), 100))
-    assert answer_leaves(workload, tiles.grid, leaves, lattice)[0] == pytest.approx(leaves.counts.sum())
+    # A tile of which only a corner lies in the box may hold no center of a cell.
+    assert answer_leaves(workload, tiles.grid, leaves, lattice)[0] == pytest.approx(leaves.counts.sum(), rel=0.05)
 
 
 def test_ladder_of_an_uneven_tree():

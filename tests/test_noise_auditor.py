@@ -22,7 +22,7 @@ from flowveil.places import Hierarchy
 
 EPSILON = 2.0
 RUNS = 40_000
-FEWER_RUNS = 15_000  # for honest methods, which have more to draw
+FEWER_RUNS = 10_000  # for honest methods, which have more to draw
 ALPHA = 1e-6
 
 

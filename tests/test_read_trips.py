@@ -635,3 +635,59 @@ def test_a_quadtree_survives_threads(tmp_path):
 
     assert flows[0].total == 30_000
     assert all(arrays(other) == arrays(flows[0]) for other in flows)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("17", "17.0"), ("anna", "anna\u200b"), ("anna", "\u00a0anna"), ("jose\u0301", "jos\u00e9"), ("17", " 17 ")],
+)
+def test_one_person_written_in_two_ways_is_one(tmp_path, first, second):
+    """Files that write the same id differently do not make two persons of one."""
+    header = "start_lon,start_lat,end_lon,end_lat,who\n"
+    for name, who in (("a.csv", first), ("b.csv", second)):
+        (tmp_path / name).write_text(f"{header}4.5,50.4,4.6,50.4,{who}\n", encoding="utf-8")
+
+    flows = fv.build_flows(str(tmp_path / "*.csv"), "h3:8", unit="who")
+
+    assert flows.people.person.tolist() == [0]
+    assert flows.total == 2
+
+
+@pytest.mark.parametrize("nobody", ["NULL", "nan", "None", "N/A", "-", "NA", "<NA>"])
+def test_words_for_nothing_are_not_a_person(tmp_path, nobody):
+    """A row whose person is a word for nothing is dropped and counted."""
+    header = "start_lon,start_lat,end_lon,end_lat,who\n"
+    (tmp_path / "a.csv").write_text(f"{header}4.5,50.4,4.6,50.4,{nobody}\n4.5,50.4,4.6,50.4,anna\n", encoding="utf-8")
+
+    flows = fv.build_flows(tmp_path / "a.csv", "h3:8", unit="who")
+
+    assert flows.total == 1
+    assert flows.provenance.dropped == {"null unit": 1}
+
+
+def test_counts_that_were_not_asked_for_are_announced():
+    """A column taken as a count is named; one that looks like a count is pointed out."""
+    zones = pa.table({"zone_id": ["a", "b"], "lon": [4.5, 4.6], "lat": [50.4, 50.4]})
+    counted = pa.table({"origin": ["a"], "destination": ["b"], "count": [3]})
+    looks = pa.table({"origin": ["a"], "destination": ["b"], "trips": [3]})
+
+    assert any("'count' is read as the number of trips" in note for note in notes(counted, zones))
+    assert any("count=trips" in note for note in notes(looks, zones))
+
+
+def notes(trips, zones):
+    """Return what the user is told about trips."""
+    return fv.build_flows(trips, zones=zones).provenance.notes
+
+
+def test_decimal_commas_and_meters_get_a_hint(tmp_path):
+    """Numbers written with a comma, and coordinates in meters, are recognized."""
+    (tmp_path / "comma.csv").write_text(
+        "start_lon;start_lat;end_lon;end_lat\n" + "4,5;50,4;4,6;50,4\n" * 3, encoding="utf-8"
+    )
+    meters = pa.table({"start_lon": [600_000.0], "start_lat": [5.6e6], "end_lon": [6.1e5], "end_lat": [5.6e6]})
+
+    with pytest.raises(fv.InputError, match="decimal comma"):
+        fv.build_flows(tmp_path / "comma.csv", "h3:8")
+    with pytest.raises(fv.InputError, match="look like meters"):
+        fv.build_flows(meters, "h3:8")

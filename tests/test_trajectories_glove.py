@@ -142,3 +142,17 @@ def test_refusals():
         glove(trajectories, 2, max_extent=0)
     with pytest.raises(PromiseError, match="no group"):
         glove(from_points([[(0, 0, 0)], [(5, 50, 50)]]), 2, max_extent=2)
+
+
+@pytest.mark.parametrize("variant", ["strict", "loose"])
+def test_threads_change_nothing(variant, monkeypatch):
+    """Lists and matrix on several threads make the merges of one thread, whatever is done first."""
+    trajectories = read_trajectories(phones(150, samples=12), BBOX)
+    monkeypatch.setattr(_neighbors.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    several = [glove(trajectories, 4, variant, memory=memory).merges for memory in (None, 10**8)]
+    monkeypatch.setattr(_neighbors.os, "sched_getaffinity", lambda _: {0}, raising=False)
+
+    one = glove(trajectories, 4, variant).merges
+
+    assert several == [one, one]
+    assert len(one) > 100

@@ -1,8 +1,18 @@
 """Publish mobility data safely: flows in which every traveler hides in a crowd."""
 
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+from flowveil.compare import compare
 from flowveil.flows import Flows, build_flows
-from flowveil.matrices import Matrix, NoisyRelease, add_noise, advise, build_matrix, build_tile_matrix, query
+from flowveil.matrices import (
+    Matrix,
+    NoisyRelease,
+    add_noise,
+    advise,
+    build_frame_matrix,
+    build_matrix,
+    build_tile_matrix,
+    query,
+)
 from flowveil.methods import Method, methods
 from flowveil.release import Release, anonymize, evaluate, frontier, read_release
 from flowveil.trips import Trips, read_trips
@@ -25,8 +35,10 @@ __all__ = [
     "advise",
     "anonymize",
     "build_flows",
+    "build_frame_matrix",
     "build_matrix",
     "build_tile_matrix",
+    "compare",
     "evaluate",
     "frontier",
     "methods",

@@ -44,6 +44,7 @@ def anonymize(
             folder = noisy.write(output, overwrite=overwrite)
         _end(_noise.summary(noisy), folder)
         return
+    demand.check()
     with progress() as doing:
         doing("reading trips")
         flows = trips.flows()

@@ -27,6 +27,7 @@ def frontier(
     """Show what each share of left-out trips would buy in precision. The figures are private."""
     if output is not None and (output.suffix.lower() != ".svg" or not output.resolve().parent.is_dir()):
         raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
+    demand.check()
     with progress() as doing:
         doing("reading trips")
         flows = trips.flows()

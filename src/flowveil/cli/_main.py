@@ -6,11 +6,23 @@ import os
 import sys
 import traceback
 from importlib.metadata import version
+from typing import Any
 
 import typer
 
 from flowveil._errors import FlowveilError
-from flowveil.cli import _advise, _anonymize, _demo, _evaluate, _frontier, _methods, _query, _trajectories, _verify
+from flowveil.cli import (
+    _advise,
+    _anonymize,
+    _compare,
+    _demo,
+    _evaluate,
+    _frontier,
+    _methods,
+    _query,
+    _trajectories,
+    _verify,
+)
 
 app = typer.Typer(
     name="flowveil",
@@ -24,13 +36,14 @@ app.command("anonymize")(_anonymize.anonymize)
 app.command("verify")(_verify.verify)
 app.command("evaluate")(_evaluate.evaluate)
 app.command("frontier")(_frontier.frontier)
+app.command("compare")(_compare.compare)
 app.command("methods")(_methods.methods)
 app.command("query")(_query.query)
 app.command("advise")(_advise.advise)
 app.add_typer(_trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.
-_BAD_USAGE = typer.BadParameter.__mro__[2]
+_BAD_USAGE: Any = typer.BadParameter.__mro__[2]
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
 
 

@@ -11,7 +11,15 @@ from flowveil._errors import InputError
 from flowveil.cli._options import DemandOptions, TripOptions
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs
-from flowveil.matrices import DEFAULT_CELLS, MOSAIC, add_noise, adds_noise, build_matrix, build_tile_matrix
+from flowveil.matrices import (
+    DEFAULT_CELLS,
+    MOSAIC,
+    add_noise,
+    adds_noise,
+    build_frame_matrix,
+    build_matrix,
+    build_tile_matrix,
+)
 from flowveil.release import DEFAULT_METHOD
 from flowveil.trips import read_trips
 
@@ -38,6 +46,10 @@ class NoiseOptions:
     stops: Annotated[
         str | None, typer.Option(metavar="LON,LAT,...", help="With --epsilon: columns of stops on the way.")
     ] = None
+    frames: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=H-H,...", help="With --epsilon: INPUT is samples; where persons are in each frame."),
+    ] = None
 
     def method(self, demand: DemandOptions) -> str | None:
         """Return the method that adds noise, None if noise was not asked for."""
@@ -50,6 +62,7 @@ class NoiseOptions:
                 raise InputError(f"{demand.method} adds no noise", "leave out --epsilon, or see flowveil methods")
             return MOSAIC
         given = {"--max-trips-per-person": self.max_trips_per_person, "--cells": self.cells, "--stops": self.stops}
+        given["--frames"] = self.frames
         for option, value in given.items():
             if value is not None:
                 raise InputError(f"{option} goes with noise", "give --epsilon E, or leave it out")
@@ -71,6 +84,8 @@ class NoiseOptions:
         return add_noise(matrix, name, self.epsilon or 0.0, options=pairs(demand.option or [], "--option"))
 
     def _matrix(self, name: str, trips: TripOptions) -> Matrix:
+        if self.frames is not None:
+            return self._frame_matrix(name, trips)
         source = read_trips(trips.source, parse_columns(trips.columns), trips.where)
         shared: dict[str, Any] = {
             "unit": trips.unit,
@@ -89,6 +104,23 @@ class NoiseOptions:
         stops = [] if self.stops is None else [column.strip() for column in self.stops.split(",")]
         cells = DEFAULT_CELLS if self.cells is None else self.cells
         return build_matrix(source, trips.bbox, cells, ends=self.ends, stops=stops, **shared)
+
+    def _frame_matrix(self, name: str, trips: TripOptions) -> Matrix:
+        if name == MOSAIC or self.stops is not None or trips.unit is not None or trips.grid is not None:
+            raise InputError(
+                "frames make a grid of many dimensions, of persons named by the samples",
+                "give --method daf-entropy; leave out --stops, --grid and --unit (map it: --columns user=COLUMN)",
+            )
+        return build_frame_matrix(
+            trips.source,
+            trips.bbox,
+            DEFAULT_CELLS if self.cells is None else self.cells,
+            frames=self.frames or "",
+            max_trips_per_person=self.max_trips_per_person,
+            columns=parse_columns(trips.columns),
+            where=trips.where,
+            memory=trips.memory,
+        )
 
 
 def summary(release: NoisyRelease) -> str:

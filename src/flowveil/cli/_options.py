@@ -14,6 +14,7 @@ import flowveil as fv
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs
 from flowveil.cli._terminal import note
+from flowveil.methods import find_method
 from flowveil.release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ class DemandOptions:
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
     ] = None
+
+    def check(self) -> None:
+        """Raise on an unknown method before anything is read; warn when k protects nobody."""
+        find_method(self.method)
+        if self.k == 1 and self.k_weight is None:
+            note("WARNING: k is 1, which protects nobody")
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as the Python API takes them."""

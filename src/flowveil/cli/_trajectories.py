@@ -20,7 +20,6 @@ Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw
 app = typer.Typer(
     name="trajectories",
     help="Publish whole trajectories that at least k users share.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 

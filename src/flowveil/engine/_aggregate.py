@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil.engine._duckdb import connection
+from flowveil.engine._duckdb import connection, identifier, relation
 from flowveil.engine._rows import BAD_WEIGHT, OUTSIDE, inside_sql, problem_sql, rows_sql
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Aggregate:
     outside_bbox: int
     unknown_zones: tuple[str, ...]
     swapped: bool  # exchanging longitude and latitude would make more rows usable
+    decimal_comma: bool  # coordinates are written like 4,5
 
 
 def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | None = None) -> Aggregate:
@@ -71,6 +72,7 @@ def aggregate(request: Request, index: Callable[..., pa.Array], memory: str | No
             dropped=dropped,
             outside_bbox=outside,
             unknown_zones=_unknown_zones(con, rows, index) if request.by_zone and _UNKNOWN in dropped else (),
+            decimal_comma="not a number" in dropped and _decimal_comma(con, request),
             swapped=not request.by_zone and bool(dropped or outside) and _swapped(con, rows, request),
         )
 
@@ -198,3 +200,11 @@ def _swapped(con: duckdb.DuckDBPyConnection, rows: str, request: Request) -> boo
         f"SELECT count(*) FILTER ({inside_sql(box)}), count(*) FILTER ({inside_sql(box, swapped=True)}) FROM ({rows})"
     ).fetchone()
     return counts is not None and counts[1] > counts[0]
+
+
+def _decimal_comma(con: duckdb.DuckDBPyConnection, request: Request) -> bool:
+    """Whether a coordinate that is no number would be one with a point in place of its comma."""
+    columns = list(request.columns.values())
+    table = relation(con, request.source, columns)
+    tests = [f"regexp_full_match(trim(CAST({identifier(c)} AS VARCHAR)), '-?\\d+,\\d+')" for c in columns]
+    return bool(con.execute(f"SELECT 1 FROM {table} WHERE {' OR '.join(tests)} LIMIT 1").fetchall())

@@ -113,7 +113,7 @@ def _hint(error: duckdb.Error) -> str:
 
 
 def _first_line(error: Exception) -> str:
+    """Return the first line of an error, with values masked unless it speaks of names and syntax only."""
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, duckdb.DataError) and "CSV Error on Line" not in line:
-        return _VALUE.sub("...", line)
-    return line
+    about_names = isinstance(error, duckdb.BinderException | duckdb.ParserException | duckdb.CatalogException)
+    return line if about_names or "CSV Error on Line" in line else _VALUE.sub("...", line)

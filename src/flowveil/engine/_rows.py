@@ -17,6 +17,7 @@ BAD_WEIGHT = "bad weight"
 _LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
 _LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
 _BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
+_NOTHING = "'null', 'none', 'nan', 'n/a', 'na', '<na>', '-'"  # how files write that there is no id
 _AS_WRITTEN = "flowveil as written"  # no column of an input is called so
 
 
@@ -62,7 +63,7 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
             blank = f"nullif(trim({raw}, {_BLANKS}), '')" if kind[column] == "VARCHAR" else raw
             parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
     if request.unit:
-        parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
+        parts.append(f"{_person(_text(written[request.unit], kind[request.unit]))} AS unit")
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
             parts.append(f"TRY_CAST({written[number_column]} AS DOUBLE) AS {name}")
@@ -86,6 +87,18 @@ def _text(value: str, kind: str) -> str:
             f" ELSE CAST({value} AS VARCHAR) END"
         )
     return f"nullif(trim(CAST({value} AS VARCHAR), {_BLANKS}), '')"
+
+
+def _person(text: str) -> str:
+    """Return the id of a person so that one person is not counted twice because files write it in different ways.
+
+    Unicode variants and invisible characters are evened out, `17.0` is `17`, and words for nothing are null.
+    """
+    visible = f"regexp_replace(nfc_normalize({text}), '\\p{{Cf}}', '', 'g')"
+    plain = f"trim(regexp_replace({visible}, '\\p{{Z}}+', ' ', 'g'), {_BLANKS})"
+    even = f"CASE WHEN strlen({text}) = length({text}) THEN {text} ELSE {plain} END"
+    whole = f"CASE WHEN contains({text}, '.0') THEN regexp_replace({even}, '^([+-]?\\d+)\\.0+$', '\\1') ELSE {even} END"
+    return f"CASE WHEN lower({text}) NOT IN ({_NOTHING}) THEN nullif({whole}, '') END"
 
 
 def problem_sql(request: Request) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil.engine._duckdb import connection, relation, types
-from flowveil.engine._rows import _text, _with_types
+from flowveil.engine._rows import _person, _text, _with_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +89,7 @@ def _sql(con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, s
             f"the column {time!r} holds {kind[time].lower()}, not times",
             "write times as 2024-05-17 08:30:00, with a zone if they are not in UTC",
         )
-    user = _text(written[columns["user"]], kind[columns["user"]])
+    user = _person(_text(written[columns["user"]], kind[columns["user"]]))
     lon, lat = (f"TRY_CAST({written[columns[name]]} AS DOUBLE)" for name in ("lon", "lat"))
     # An infinite time has no microseconds: it counts as none.
     moment = f"TRY_CAST({written[time]} AS TIMESTAMPTZ)"

@@ -48,8 +48,10 @@ def open_source(source: Any) -> Source:
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
         try:
             return TableSource(pa.table(source))
-        except (pa.ArrowException, TypeError) as error:
-            raise InputError(f"the {type(source).__name__} cannot be read: {error}", _ONE_TYPE) from None
+        except (pa.ArrowException, TypeError):  # whose text would show values
+            raise InputError(
+                f"a column of the {type(source).__name__} holds values of several types", _ONE_TYPE
+            ) from None
     raise InputError(f"trips cannot be read from a {type(source).__name__}", _FORMATS)
 
 

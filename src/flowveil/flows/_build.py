@@ -11,7 +11,7 @@ from flowveil import engine
 from flowveil._errors import InputError, UnknownNameError
 from flowveil.flows._flows import Flows, People, Provenance
 from flowveil.places import Zones, choose_places, parse_bbox
-from flowveil.trips import Trips, needed, read_trips
+from flowveil.trips import LOOKS_COUNTED, Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flowveil.places import Places
 
 _SHOWN_ZONES = 10
+_MANY = 0.1  # share of rows from which on dropping them deserves a warning
 
 
 def build_flows(
@@ -48,7 +49,8 @@ def build_flows(
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     box = None if bbox is None else parse_bbox(bbox)
     places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
-    counted = engine.aggregate(make_request(table, places, unit, weight, box), places.index, memory)
+    request = make_request(table, places, unit, weight, box)
+    counted = engine.aggregate(request, places.index, memory)
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places))
@@ -78,7 +80,7 @@ def build_flows(
             dropped=counted.dropped,
             outside_bbox=counted.outside_bbox,
             unknown_zones=counted.unknown_zones,
-            notes=_notes(counted, places),
+            notes=(*_count_notes(table, request), *_notes(counted, places)),
         ),
     )
 
@@ -134,8 +136,21 @@ def _notes(counted: engine.Aggregate, places: Places) -> tuple[str, ...]:
     return (*places.report(), *_sentences(counted), *([hint] if hint else []))
 
 
+def _count_notes(trips: Trips, request: engine.Request) -> list[str]:
+    """Say how many trips a row stands for, where the names of columns leave a doubt."""
+    if request.count and "count" not in trips.mapping:
+        return [f"column {request.count!r} is read as the number of trips of a row (--columns count= if it is not)"]
+    if request.by_zone and not request.count and not request.unit and "count" not in trips.mapping:
+        for column in trips.available:
+            if column.lower() in LOOKS_COUNTED:
+                return [f"each row counts as one trip; if column {column!r} counts trips, say --columns count={column}"]
+    return []
+
+
 def _sentences(counted: engine.Aggregate) -> list[str]:
     found = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
+    if (lost := sum(counted.dropped.values())) > _MANY * counted.rows:
+        found.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
     if counted.unknown_zones:
         shown = ", ".join(counted.unknown_zones[:_SHOWN_ZONES])
         more = len(counted.unknown_zones) - _SHOWN_ZONES
@@ -146,6 +161,10 @@ def _sentences(counted: engine.Aggregate) -> list[str]:
 
 
 def _extra_hint(counted: engine.Aggregate, places: Places) -> str | None:
+    if counted.decimal_comma:
+        return "numbers are written with a decimal comma: write 4.5, not 4,5"
+    if 2 * counted.dropped.get("out of range", 0) > counted.rows and not counted.swapped:
+        return "coordinates are longitude and latitude in degrees: these look like meters or another unit"
     if counted.swapped:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
     if counted.unknown_zones and isinstance(places, Zones):

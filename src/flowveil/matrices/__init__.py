@@ -3,6 +3,7 @@
 from flowveil.matrices._advise import WARNING as ADVICE_WARNING
 from flowveil.matrices._advise import advise
 from flowveil.matrices._build import DEFAULT_CELLS, build_matrix, build_tile_matrix
+from flowveil.matrices._frames import build_frame_matrix
 from flowveil.matrices._methods import MOSAIC, adds_noise
 from flowveil.matrices._points import Grid, Matrix, Points
 from flowveil.matrices._query import Answer, query
@@ -22,6 +23,7 @@ __all__ = [
     "add_noise",
     "adds_noise",
     "advise",
+    "build_frame_matrix",
     "build_matrix",
     "build_tile_matrix",
     "is_noisy",

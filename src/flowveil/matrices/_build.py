@@ -47,13 +47,11 @@ def build_matrix(
     lat, ... of stops on the way. unit: column of persons, of whom each contributes at most `max_trips_per_person`
     trips, drawn uniformly; without it one trip is what is protected.
     """
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= _MOST_CELLS:
-        raise InputError(f"the grid has {cells} cells a side", f"give a whole number from 1 to {_MOST_CELLS:,}")
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
-    grid = Grid(_box(bbox), cells, names)
+    grid = Grid(public_box(bbox), check_cells(cells), names)
     found = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
     return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _origin(table, found))
 
@@ -72,7 +70,7 @@ def build_tile_matrix(
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
     """
-    tiles = make_tile_grid(_box(bbox), grid, hierarchy)
+    tiles = make_tile_grid(public_box(bbox), grid, hierarchy)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     request = _request(table, _coordinates(table, "both", ()), unit)
@@ -84,12 +82,20 @@ def build_tile_matrix(
     return Matrix(points, tiles, unit, most, origin)
 
 
-def _box(bbox: str | Iterable[float] | None) -> BoundingBox:
+def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
+    """Return the box, or raise: without one the data would have to tell it."""
     if bbox is None:
         raise InputError(
             "differential privacy needs a bbox", "give --bbox W,S,E,N: the extent of the trips themselves is private"
         )
     return parse_bbox(bbox)
+
+
+def check_cells(cells: int) -> int:
+    """Return the cells of a side, or raise."""
+    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= _MOST_CELLS:
+        raise InputError(f"the grid has {cells} cells a side", f"give a whole number from 1 to {_MOST_CELLS:,}")
+    return cells
 
 
 def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.Request:

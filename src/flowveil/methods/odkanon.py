@@ -78,7 +78,8 @@ def _filter(problem: Problem, levels: int, filter_budget: float) -> BoolArray:
     """
     flows = problem.flows
     good = np.zeros(len(flows), bool)
-    for step in range(levels + 1):
+    height = int(max(flows.origins.depth[-1], flows.destinations.depth[-1]))
+    for step in range(min(levels, height) + 1):
         pairs = problem.measure_pairs(
             flows.origins.up(flows.origin, step), flows.destinations.up(flows.destination, step)
         )

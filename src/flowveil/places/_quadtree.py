@@ -59,6 +59,10 @@ class Quadtree:
                 f"the bbox reaches where {self.crs.to_string()} does not", "give a smaller --bbox or another --crs"
             )
 
+    def __reduce__(self) -> tuple[type[Quadtree], tuple[float, BoundingBox, str | None]]:
+        # Projections and threads cannot be sent to another process; they follow from what was typed.
+        return Quadtree, (self.side, self.bbox, self.typed_crs)
+
     def index(self, *columns: pa.Array) -> pa.Array:
         """Return the squares of (lon, lat); null where the projection does not reach."""
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)

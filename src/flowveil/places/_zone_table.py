@@ -80,7 +80,10 @@ def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
         raise InputError(f"a zone has no {name}", "every zone needs an id")
     twice, times = Counter(ids).most_common(1)[0]
     if times > 1:
-        raise InputError(f"the zone {twice!r} occurs twice in {name}", "zone ids are distinct")
+        raise InputError(
+            f"the zone {twice!r} occurs twice in {name}",
+            "zone ids are distinct; a hierarchy lists columns from fine to coarse",
+        )
     return np.array(sorted(range(len(ids)), key=lambda row: str(ids[row])), np.int64)
 
 
@@ -93,8 +96,7 @@ def _load(source: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
             if path.suffix.lower() in {".geojson", ".json"}:
                 return _from_geojson(json.loads(path.read_text(encoding="utf-8")))
             if path.suffix.lower() == ".csv":
-                text = pa.csv.ConvertOptions(column_types=_text_columns(path))
-                return _split_geometry(pa.csv.read_csv(path, convert_options=text))
+                return _split_geometry(_read_csv(path))
             return _split_geometry(pa.parquet.read_table(path))
         except _UNREADABLE as error:
             raise InputError(f"the zones file {path.name!r} cannot be read: {error}", _FORMATS) from None
@@ -113,10 +115,14 @@ _UNREADABLE = (
 _FORMATS = "zones are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
 
 
-def _text_columns(path: Path) -> dict[str, pa.DataType]:
-    """Read every CSV column as text: 007 is not 7."""
-    with pa.csv.open_csv(path) as reader:
-        return dict.fromkeys(reader.schema.names, pa.string())
+def _read_csv(path: Path) -> pa.Table:
+    """Read every column as text (007 is not 7), split where the first line has most separators."""
+    with path.open(encoding="utf-8-sig") as file:
+        first = file.readline()
+    split = pa.csv.ParseOptions(delimiter=max(",;\t|", key=first.count))
+    with pa.csv.open_csv(path, parse_options=split) as reader:
+        text = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()))
+    return pa.csv.read_csv(path, parse_options=split, convert_options=text)
 
 
 def _from_geojson(document: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
@@ -129,7 +135,9 @@ def _from_geojson(document: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     shapes = [feature.get("geometry") and shapely.from_geojson(json.dumps(feature["geometry"])) for feature in features]
     geometry = np.full(len(features), None, object)
     geometry[:] = [shape or None for shape in shapes]
-    return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}), geometry
+    crs = ((document.get("crs") or {}).get("properties") or {}).get("name")  # not in the standard, but written by many
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    return table, _to_degrees(geometry, crs)
 
 
 def _plain(value: Any) -> str | None:

@@ -46,6 +46,10 @@ class Zones:
             raise InputError(f"zones have no hierarchy {hierarchy!r}", "use ward, or columns from fine to coarse")
         else:
             parent, self._names, self._notes = _column_tree(table, list(hierarchy))
+        if len(set(self._names)) < len(self._names):
+            raise InputError(
+                "two areas of the hierarchy would have the same id", "rename values or columns that hold '/' or '='"
+            )
         self._tree, number = Hierarchy.from_parents(parent, np.arange(len(parent), dtype=np.uint64))
         self._leaf = number[: len(table.ids)]
         self._zone_of_node = np.full(len(self._tree), -1, np.int64)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Measures
 
+_LARGEST_K = 10**12  # more people than ever lived; keeps sums within 64 bits
+
 
 @dataclass(frozen=True)
 class Requirement:
@@ -24,6 +26,8 @@ class Requirement:
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k is {self.k!r}", "k is a whole number, 1 or more; 10 is usual")
+        if self.k > _LARGEST_K:
+            raise InputError(f"k is {self.k!r}", "k is a number of people; 10 is usual")
         if self.k_weight is not None and not 0 < self.k_weight < float("inf"):
             raise InputError(f"k_weight is {self.k_weight!r}", "k_weight is a positive number of people")
         if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:

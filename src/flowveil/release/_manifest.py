@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flowveil.problem import Requirement
 
 FORMAT = "flowveil-flows/1"
-_ABSENCE = "A pair of areas that is not listed has no trips, or too few to be published."
+ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
 
 
 def make_manifest(
@@ -48,7 +48,7 @@ def make_manifest(
     if flows.provenance.bbox is not None:
         options["bbox"] = list(flows.provenance.bbox)
     if typed:
-        options["method_options"] = dict(typed)
+        options["method_options"] = dict(sorted(typed.items()))
     return {
         "format": FORMAT,
         "software": f"flowveil {version('flowveil')}",
@@ -56,7 +56,7 @@ def make_manifest(
         "options": options,
         "promise": promise,
         "promise_text": promise_text(promise),
-        "absence": _ABSENCE,
+        "absence": ABSENCE,
     }
 
 
@@ -75,7 +75,10 @@ def promise_text(promise: Mapping[str, Any]) -> str:
         if k == 1:
             sentences.append("Single participants are not protected.")
     if "min_tiles" in promise:
-        sentences.append(f"Both ends of every flow span at least {promise['min_tiles']} tiles that occur in the data.")
+        sentences.append(
+            f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
+            "(on a grid: tiles that occur in the data at that end)."
+        )
     sentences.append(
         "The volume of a flow is the true number of trips between its two areas."
         if promise["volumes"] == "exact"
@@ -84,7 +87,7 @@ def promise_text(promise: Mapping[str, Any]) -> str:
     if promise["areas"] == "disjoint":
         sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
-        sentences.append(f"At most {100 * promise['max_suppression']:g} % of the trips were left out.")
+        sentences.append(f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out.")
     if "elsewhere" in promise:
         sentences.append(
             "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."

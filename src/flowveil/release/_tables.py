@@ -94,7 +94,8 @@ def _side(places: Places, hierarchy: Hierarchy, nodes: IntArray, side: str) -> p
     }
     if known.members is not None:
         columns["members"] = pa.array(known.members, pa.list_(pa.string()))
-    columns["geometry"] = pa.array(shapely.to_wkb(known.geometry).tolist(), pa.binary())
+    shapes = shapely.to_wkb(known.geometry, output_dimension=2, byte_order=1)
+    columns["geometry"] = pa.array(shapes.tolist(), pa.binary())
     return pa.table(columns).sort_by("area")
 
 

@@ -35,37 +35,37 @@ def cluster(shapes: FloatArray, k: int, speed: float) -> tuple[list[IntArray], I
     """
     if len(shapes) < k:
         return [], np.arange(len(shapes))
+    apart = np.stack([distances(shape, shapes, speed) for shape in shapes])
+    middle = distances(shapes.mean(axis=0), shapes, speed)
     radius = FIRST_RADIUS
     while True:
-        clusters, trash = _attempt(shapes, k, speed, radius)
+        clusters, trash = _attempt(apart, middle, k, radius)
         if len(trash) <= _MOST_TRASH * len(shapes):
             return clusters, trash
         radius *= _GROWTH
 
 
-def _attempt(shapes: FloatArray, k: int, speed: float, radius: float) -> tuple[list[IntArray], IntArray]:
-    free: BoolArray = np.ones(len(shapes), np.bool_)
-    may_lead: BoolArray = np.ones(len(shapes), np.bool_)
-    far = distances(shapes.mean(axis=0), shapes, speed)  # the first pivot is the farthest from the middle
-    pivots: list[int] = []
+def _attempt(apart: FloatArray, middle: FloatArray, k: int, radius: float) -> tuple[list[IntArray], IntArray]:
+    """Make clusters with this radius; the first pivot is the farthest from the middle, the next from all pivots."""
+    free: BoolArray = np.ones(len(apart), np.bool_)
+    may_lead: BoolArray = np.ones(len(apart), np.bool_)
+    far = middle
     clusters: list[list[int]] = []
-    to_pivots: list[FloatArray] = []
     while (candidates := free & may_lead).any():
         pivot = int(np.where(candidates, far, -1.0).argmax())
-        away = distances(shapes[pivot], shapes, speed)
-        others = np.flatnonzero(free & (np.arange(len(shapes)) != pivot))
+        away = apart[pivot]
+        others = np.flatnonzero(free & (np.arange(len(apart)) != pivot))
         nearest = others[np.argsort(away[others], kind="stable")[: k - 1]]
         may_lead[pivot] = False
         if len(nearest) < k - 1 or away[nearest].max(initial=0.0) > radius:
             continue
-        far = away if not pivots else np.minimum(far, away)
-        pivots.append(pivot)
-        to_pivots.append(away)
+        far = np.minimum(far, away) if clusters else away
         clusters.append([pivot, *nearest.tolist()])
         free[clusters[-1]] = False
     trash = []
+    pivots = [members[0] for members in clusters]
     for rest in np.flatnonzero(free).tolist():
-        away = np.array([column[rest] for column in to_pivots])
+        away = apart[pivots, rest]
         if len(away) and away.min() <= radius:
             clusters[int(away.argmin())].append(rest)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, UnknownNameError
@@ -30,6 +31,8 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "destination": ("dest", "destination_zone", "destination_id", "dest_id", "end_zone", "DOLocationID"),
     "count": ("flow",),
 }
+LOOKS_COUNTED = ("trips", "volume", "total", "n_trips", "flows")  # names that often hold a number of trips a row
+_SHOWN = 20
 _FOR_ZONE_TABLES = {"zone_id", "lon", "lat"}  # mapped by the same option, used when the zones are read
 
 
@@ -43,9 +46,14 @@ def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> di
             if column not in available:
                 raise UnknownNameError("column", column, available)
             found[name] = column
+    lower = Counter(column.lower() for column in available)
+    by_lower = {column.lower(): column for column in available if lower[column.lower()] == 1}
     for name, others in _KNOWN.items():
         if name not in (mapping or {}):
             match = next((column for column in (name, *others) if column in available), None)
+            match = match or next(
+                (by_lower[other.lower()] for other in (name, *others) if other.lower() in by_lower), None
+            )
             if match is not None:
                 found[name] = match
     return found
@@ -57,7 +65,8 @@ def needed(found: Mapping[str, str], available: Sequence[str], *, by_zone: bool)
     missing = [name for name in names if name not in found]
     if not missing:
         return names
-    what = f"the trips have no column for {', '.join(missing)}; they have {', '.join(available)}"
+    more = f" and {len(available) - _SHOWN} more" if len(available) > _SHOWN else ""
+    what = f"the trips have no column for {', '.join(missing)}; they have {', '.join(available[:_SHOWN])}{more}"
     if by_zone and all(name in found for name in COORDINATES):
         raise InputError(what, "these trips have coordinates: use --grid in place of --zones")
     if not by_zone and all(name in found for name in ZONES):

@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING
 import shapely
 
 from flowveil.verify._broken import broken, shown
-from flowveil.verify._geo import check_geo, read_shapes
+from flowveil.verify._geo import TOLERANCE, is_outline, read_shapes
 from flowveil.verify._ground import close
 
 if TYPE_CHECKING:
     from flowveil.verify._ground import Ground, Point
     from flowveil.verify._tables import AreasTable
 
-_TOLERANCE = 1e-9  # degrees; the bbox is published as typed
-
 
 def check_areas(areas: AreasTable, ground: Ground, bbox: tuple[float, float, float, float] | None) -> None:
-    """Check ids, tiles, centers, outlines and the GeoParquet metadata."""
+    """Check ids, tiles, centers and outlines."""
     for area in areas.area:
         if area != ground.top:
             ground.check_id(area)
     shapes = read_shapes(areas.geometry)
-    check_geo(areas.geo, shapes)
     for row, area in enumerate(areas.area):
         point = _point(areas, row)
         if area == ground.top:
@@ -61,7 +58,7 @@ def _check_top(
     if tiles is not None and tiles != ground.most_tiles_of_bbox():
         raise broken(f"the number of tiles of the area {ground.top} is not that of the bbox")
     west, south, east, north = bbox
-    if point is not None and not close(point, ((west + east) / 2, (south + north) / 2), _TOLERANCE):
+    if point is None or not close(point, ((west + east) / 2, (south + north) / 2), TOLERANCE):
         raise broken(f"the center of the area {ground.top} is not that of the bbox")
-    if shape is not None and not shapely.hausdorff_distance(shape, shapely.box(*bbox)) <= _TOLERANCE:
+    if not is_outline(shape, shapely.box(*bbox)):
         raise broken(f"the geometry of the area {ground.top} is not the bbox")

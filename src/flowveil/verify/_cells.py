@@ -10,7 +10,10 @@ import h3.api.basic_int as h3
 import numpy as np
 import shapely
 
+from flowveil.places._h3index import cells_of_points
+from flowveil.verify._border import on_border
 from flowveil.verify._broken import broken, shown
+from flowveil.verify._geo import TOLERANCE, is_outline
 from flowveil.verify._ground import ClimbingSide, close
 
 if TYPE_CHECKING:
@@ -26,7 +29,6 @@ _FINEST = 15
 # The fixed tree over child digits: each group with the group above it ("" is the whole cell).
 _GROUP_ABOVE = {"1345": "", "026": "", "13": "1345", "45": "1345", "26": "026"}
 _GROUP_OF_DIGIT = ("026", "13", "26", "13", "45", "45", "26")
-_TOLERANCE = 1e-7  # degrees: about a centimeter
 _MOST_COUNTED_TILES = 5_000_000  # a bbox with more tiles is not counted
 
 # A node of the tree: cell and digits ("" for the whole cell). The top has no cell.
@@ -66,18 +68,16 @@ class Cells:
         lat, lon = radians[:, 0], radians[:, 1]
         x, y, z = (np.cos(lat) * np.cos(lon)).sum(), (np.cos(lat) * np.sin(lon)).sum(), np.sin(lat).sum()
         mean = float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
-        return point is not None and close(point, mean, _TOLERANCE)
+        return point is not None and close(point, mean, TOLERANCE)
 
     def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
-        """Whether this is the outline. Outlines across 180 degrees are written in several ways: not compared."""
-        if shape is None:
-            return False
-        rings = [np.array(h3.cell_to_boundary(cell))[:, ::-1] for cell in _cells(_node(area))]
-        if np.ptp(np.concatenate(rings)[:, 0]) > 180:
-            return True
-        outline = shapely.union_all([shapely.Polygon(ring) for ring in rings])
-        same_size = abs(shape.area - outline.area) <= 1e-6 * outline.area
-        return bool(same_size and shapely.hausdorff_distance(shape, outline) <= _TOLERANCE)
+        """Whether this is the outline of the cell, or that of the group, united."""
+        cells = sorted(_cells(_node(area)))
+        near = h3.cell_to_latlng(cells[0])[1]
+        outlines = [_outline(cell, near) for cell in cells]
+        if len(cells) == 1:
+            return is_outline(shape, outlines[0])
+        return is_outline(shape, shapely.union_all(outlines), united=True)
 
     def most_tiles_of_bbox(self) -> int | None:
         """Return the cells whose centers lie in the bbox."""
@@ -95,10 +95,8 @@ class Cells:
         """Return the cells of both ends; every point on the globe has one."""
         ends = []
         for end in ("start", "end"):
-            lon, lat = (_numbers(batch, f"{end}_{axis}", usable) for axis in ("lon", "lat"))
-            cells = map(h3.latlng_to_cell, lat, lon, repeat(self._resolution))
             tiles = np.zeros(len(usable), np.int64)
-            tiles[usable] = np.fromiter(cells, np.int64, len(lat))
+            tiles[usable] = self._index(*(_numbers(batch, f"{end}_{axis}", usable) for axis in ("lon", "lat")))
             ends.append(tiles)
         return ends[0], ends[1], usable
 
@@ -106,6 +104,16 @@ class Cells:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))
+
+    def _index(self, lon: FloatArray, lat: FloatArray) -> IntArray:
+        """Return the cells of points by the h3 package; on a border of two cells, the one that the release chose."""
+        points = lat.tolist(), lon.tolist(), repeat(self._resolution)
+        cells = np.fromiter(map(h3.latlng_to_cell, *points), np.int64, len(lat))
+        others = cells_of_points(lon, lat, self._resolution).astype(np.int64)
+        for place in np.flatnonzero(cells != others).tolist():
+            if on_border(float(lon[place]), float(lat[place]), int(cells[place]), int(others[place])):
+                cells[place] = others[place]
+        return cells
 
     def _above(self, node: Node) -> Node | None:
         cell, digits = node
@@ -138,7 +146,20 @@ def _cells(node: Node) -> list[int]:
     return [child for child in h3.cell_to_children(cell) if str(_digit(child, resolution)) in digits]
 
 
-def _numbers(batch: pa.RecordBatch, name: str, usable: BoolArray) -> list[float]:
-    values: FloatArray = batch.column(name).to_numpy(zero_copy_only=False)
-    numbers: list[float] = values[usable].tolist()
-    return numbers
+def _outline(cell: int, near: float) -> shapely.Geometry:
+    """Return the corners of a cell as a polygon around the longitude `near`, across 180 degrees where it must be."""
+    corners = h3.cell_to_boundary(cell)
+    lon, last = [], corners[0][1] + 360 * round((near - corners[0][1]) / 360)
+    for _, corner in corners:
+        last = corner + 360 * round((last - corner) / 360)
+        lon.append(last)
+    lat = [corner for corner, _ in corners]
+    if turns := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
+        pole = 90.0 if sum(lat) > 0 else -90.0
+        lon, lat = [*lon, lon[0] + 360 * turns, lon[0] + 360 * turns, lon[0]], [*lat, lat[0], pole, pole]
+    return shapely.Polygon(np.column_stack([lon, lat]))
+
+
+def _numbers(batch: pa.RecordBatch, name: str, usable: BoolArray) -> FloatArray:
+    values: FloatArray = np.asarray(batch.column(name).to_numpy(zero_copy_only=False), np.float64)
+    return values[usable]

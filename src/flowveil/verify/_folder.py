@@ -7,11 +7,10 @@ from typing import Any
 
 from flowveil._errors import InputError
 from flowveil.verify._broken import broken, shown
-from flowveil.verify._json import read_json
+from flowveil.verify._json import laid_out, parse_json, read_bytes, read_json
 
 FLOWS, AREAS, MANIFEST = "flows.parquet", "areas.parquet", "manifest.json"
-_REQUIRED = (MANIFEST, FLOWS, AREAS)
-_ALLOWED = {*_REQUIRED, "report.html"}
+_FILES = (MANIFEST, FLOWS, AREAS)
 _LARGEST_MANIFEST = 1_000_000  # bytes; real ones have about a thousand
 _LARGEST_AUDIT = 100_000_000
 
@@ -26,12 +25,12 @@ def open_folder(release: str | Path) -> Path:
     except OSError as error:
         raise InputError(f"the folder {str(release)!r} cannot be read: {error.strerror}", "check its mode") from None
     for entry in entries:
-        if entry.name not in _ALLOWED:
+        if entry.name not in _FILES:
             raise broken(f"the folder holds {shown(entry.name)!r}, which is no part of a release")
         if entry.is_symlink() or not entry.is_file():
             raise broken(f"{shown(entry.name)!r} is not a plain file")
     names = {entry.name for entry in entries}
-    for name in _REQUIRED:
+    for name in _FILES:
         if name not in names:
             raise broken(f"the folder has no {name}")
     return folder
@@ -40,9 +39,14 @@ def open_folder(release: str | Path) -> Path:
 def load_manifest(folder: Path) -> Any:
     """Return what manifest.json holds, unchecked."""
     try:
-        return read_json(folder / MANIFEST, _LARGEST_MANIFEST)
+        data = read_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
+        manifest = parse_json(data)
+        expected = laid_out(manifest)
     except ValueError as error:
         raise broken(f"manifest.json cannot be read: {shown(error)}") from None
+    if data != expected:
+        raise broken("the spaces, letters or numbers of manifest.json are not written as the format says")
+    return manifest
 
 
 def load_audit(folder: Path) -> dict[str, Any]:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 def read_json(path: Path, largest: int) -> Any:
     """Read a JSON file of at most `largest` bytes; raise ValueError with the reason if it is not plain JSON."""
+    return parse_json(read_bytes(path, largest))
+
+
+def read_bytes(path: Path, largest: int) -> bytes:
+    """Read a file of at most `largest` bytes; raise ValueError with the reason if that fails."""
     try:
         with path.open("rb") as file:
             data = file.read(largest + 1)
@@ -21,7 +26,7 @@ def read_json(path: Path, largest: int) -> Any:
         raise ValueError(error.strerror) from None
     if len(data) > largest:
         raise ValueError(f"it has more than {largest:,} bytes")
-    return parse_json(data)
+    return data
 
 
 def parse_json(data: bytes) -> Any:
@@ -39,16 +44,26 @@ def parse_json(data: bytes) -> Any:
     return value
 
 
-def only_keys(value: Any, where: str, required: set[str], optional: set[str] | None = None) -> None:
-    """Raise unless `value` is an object with these keys and no others."""
+def laid_out(value: Any) -> bytes:
+    """Return the one way to write a value down; raise ValueError if it is nested too deeply."""
+    try:
+        return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def only_keys(value: Any, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+    """Raise unless `value` is an object with these keys, in this order, and no others."""
     if not isinstance(value, dict):
         raise broken(f"{where} is not an object")
-    for key in sorted(required):
+    for key in required:
         if key not in value:
             raise broken(f"{where} has no key {key!r}")
     for key in value:
-        if key not in required and key not in (optional or ()):
+        if key not in required and key not in optional:
             raise broken(f"{where} has the key {shown(key)!r}, which is no part of the format")
+    if list(value) != [key for key in (*required, *optional) if key in value]:
+        raise broken(f"the keys of {where} are not in the order of the format")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,15 +8,17 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from flowveil.release._manifest import ABSENCE, promise_text
 from flowveil.verify._broken import broken
 from flowveil.verify._json import only_keys
+from flowveil.verify._method import check_method
 from flowveil.verify._options import Options, parse_options
 
 _FORMAT = "flowveil-flows/1"
-_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
-_PROMISE_KEYS = {"kind", "k", "unit", "volumes", "areas"}
-_MORE_PROMISE_KEYS = {"weight", "k_weight", "min_tiles", "max_suppression", "elsewhere"}
-_LONGEST_TEXT = 5_000
+_KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
+_PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
+_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere")
+_SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
 _MILLION = 1_000_000
@@ -51,12 +53,15 @@ def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
     only_keys(manifest, "the manifest", _KEYS)
     if manifest["format"] != _FORMAT:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
-    _match(manifest["software"], r"flowveil [0-9A-Za-z.+-]{1,40}", "software")
-    _match(manifest["method"], r"[a-z][a-z0-9-]{0,40}", "method")
-    for key in ("promise_text", "absence"):
-        if not isinstance(manifest[key], str) or not 0 < len(manifest[key]) <= _LONGEST_TEXT:
-            raise broken(f"{key!r} of the manifest is not a text")
-    return parse_options(manifest["options"]), _promise(manifest["promise"])
+    if not isinstance(manifest["software"], str) or not re.fullmatch(_SOFTWARE, manifest["software"]):
+        raise broken("'software' of the manifest is not a version of flowveil")
+    options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
+    check_method(manifest["method"], manifest["options"].get("method_options"))
+    if manifest["promise_text"] != promise_text(manifest["promise"]):
+        raise broken("'promise_text' of the manifest does not say what the promise says")
+    if manifest["absence"] != ABSENCE:
+        raise broken("'absence' of the manifest is not what the format says")
+    return options, promise
 
 
 def _promise(promise: Any) -> Promise:
@@ -90,11 +95,6 @@ def _promise(promise: Any) -> Promise:
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         elsewhere="elsewhere" in promise,
     )
-
-
-def _match(value: Any, pattern: str, key: str) -> None:
-    if not isinstance(value, str) or not re.fullmatch(pattern, value):
-        raise broken(f"{key!r} of the manifest is not as the format says")
 
 
 def _name(value: Any, key: str) -> str:

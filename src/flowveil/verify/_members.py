@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +13,9 @@ import shapely
 
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._forest import NONE, Forest
+from flowveil.verify._geo import TOLERANCE, is_outline
+from flowveil.verify._ground import close
+from flowveil.verify._ward import Dendrogram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +26,6 @@ if TYPE_CHECKING:
     from flowveil.verify._tables import AreasTable
 
 _TOP = "all"
-_TOLERANCE = 1e-6  # degrees
 
 
 class Members:
@@ -31,11 +35,12 @@ class Members:
 
     def __init__(self, zones: ZoneTable, columns: tuple[str, ...] | None, areas: AreasTable) -> None:
         self._zones = zones
-        self._columns = columns
         self._rank = {zone: rank for rank, zone in enumerate(zones.ids)}
-        self._named = _named_by_columns(zones, columns) if columns is not None else None
+        self._named = {} if columns is None else _named_by_columns(zones, columns)
+        self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
         self._ids = pa.array(zones.ids, pa.string())
         self._members: dict[str, IntArray] = {}
+        self._outlines: dict[str, shapely.Geometry | None] = {}
         for area, members in zip(areas.area, areas.members or [], strict=True):
             ranks = self._ranks(area, members)
             if not np.array_equal(self._members.setdefault(area, ranks), ranks):
@@ -43,44 +48,26 @@ class Members:
 
     def check_id(self, area: str) -> None:
         """Raise unless the members are those that the id names."""
-        members = self._members[area]
-        if self._named is not None:
-            if not any(np.array_equal(members, zones) for zones in self._named.get(area, [])):
-                raise broken(f"the members of the area {shown(area)} are not the zones that its id names")
-            return
-        number = area.removeprefix("ward:")
-        if number == area or not number.isdecimal() or str(int(number)) != number or len(number) > 18:
-            raise broken(f"{shown(area)!r} is not the id of an area")
-        count = len(self._zones.ids)
-        if int(number) >= 2 * count or (int(number) < count) != (len(members) == 1):
-            raise broken(f"the members of the area {shown(area)} do not go with its id")
-        if int(number) < count and int(members[0]) != int(number):
-            raise broken(f"the members of the area {shown(area)} are not the zone that its id names")
+        if not any(np.array_equal(self._members[area], zones) for zones in self._zones_named(area)):
+            raise broken(f"the members of the area {shown(area)} are not the zones that its id names")
 
     def tiles(self, area: str) -> int:
         """Return how many zones an area has."""
         return len(self._members[area])
 
     def is_center(self, area: str, point: Point | None) -> bool:
-        """Whether the point lies among the centers of the zones."""
+        """Whether the point is the mean of the centers of the zones that have one."""
         lon, lat = self._zones.lon[self._members[area]], self._zones.lat[self._members[area]]
         placed = np.isfinite(lon) & np.isfinite(lat)
         if point is None or not placed.any():
             return point is None and not placed.any()
-        inside = [
-            values[placed].min() - _TOLERANCE <= value <= values[placed].max() + _TOLERANCE
-            for values, value in zip((lon, lat), point, strict=True)
-        ]
-        return all(inside)
+        return close(point, (float(lon[placed].mean()), float(lat[placed].mean())), TOLERANCE)
 
     def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
-        """Whether the outline reaches as far as the zones do; there is none if a zone has none."""
-        parts = self._zones.geometry[self._members[area]]
-        if any(part is None for part in parts):
-            return shape is None
-        if shape is None:
-            return False
-        return bool(np.allclose(shape.bounds, shapely.total_bounds(parts), rtol=0, atol=_TOLERANCE, equal_nan=True))
+        """Whether this is the outline of the zones, united; there is none if a zone has none."""
+        if area not in self._outlines:
+            self._outlines[area] = self._outline(area)
+        return is_outline(shape, self._outlines[area], united=len(self._members[area]) > 1)
 
     def most_tiles_of_bbox(self) -> int | None:
         """Zones have no bbox."""
@@ -96,6 +83,22 @@ class Members:
     def side(self, areas: Sequence[str]) -> MemberSide:
         """Return the areas of one side."""
         return MemberSide(areas, [self._members[area] for area in areas], len(self._zones.ids))
+
+    def _zones_named(self, area: str) -> list[IntArray]:
+        """Return the sets of zones that an id may name."""
+        if self._dendrogram is None:
+            return self._named.get(area, [])
+        number = re.fullmatch(r"ward:(0|[1-9][0-9]{0,8})", area)
+        zones = self._dendrogram.zones(int(number[1])) if number else None
+        if zones is None:
+            raise broken(f"{shown(area)!r} is not the id of an area")
+        return [zones]
+
+    def _outline(self, area: str) -> shapely.Geometry | None:
+        parts = shapely.force_2d(self._zones.geometry[self._members[area]])
+        if any(part is None for part in parts):
+            return None
+        return parts[0] if len(parts) == 1 else shapely.union_all(shapely.make_valid(parts))
 
     def _ranks(self, area: str, members: list[str | None] | None) -> IntArray:
         if area == _TOP:
@@ -142,7 +145,10 @@ class MemberSide:
 
 
 def _named_by_columns(zones: ZoneTable, columns: tuple[str, ...]) -> dict[str, list[IntArray]]:
-    """Return the sets of zones that an id `column=value` may name, alone or with the path above it."""
+    """Return the sets of zones that an id names: `column=value`, with the path above it where that is not unique.
+
+    Values may hold any sign, so that two paths may read the same.
+    """
     for column in columns:
         if column not in zones.columns:
             raise broken(f"the zones have no column {shown(column)!r}", "give the zones that the release was made with")
@@ -155,9 +161,10 @@ def _named_by_columns(zones: ZoneTable, columns: tuple[str, ...]) -> dict[str, l
                 path = (*path, (column, value))
                 found.setdefault(path, []).append(rank)
         found[(*path, (columns[0], zone))] = [rank]
+    times = Counter(path[-1] for path in found)
     named: dict[str, list[IntArray]] = {}
     for path, ranks in found.items():
-        members = np.array(ranks, np.int64)
-        for part in {path[-1:], path}:
-            named.setdefault("/".join(f"{column}={value}" for column, value in part), []).append(members)
+        part = path if times[path[-1]] > 1 else path[-1:]
+        name = "/".join(f"{column}={value}" for column, value in part)
+        named.setdefault(name, []).append(np.array(ranks, np.int64))
     return named

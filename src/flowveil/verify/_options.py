@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from flowveil.verify._broken import broken, shown
+from flowveil.verify._broken import broken
 from flowveil.verify._json import only_keys
 
-_KEYS = {"grid", "hierarchy"}
-_MORE_KEYS = {"crs", "bbox", "method_options"}
+_KEYS = ("grid", "hierarchy")
+_MORE_KEYS = ("crs", "bbox", "method_options")
 _FINEST_H3 = 15
-_LONGEST_OPTION = 200  # characters of an option's value
+_AUTHORITY = r"[A-Z]{2,10}:[0-9A-Z]{1,20}"  # EPSG:32633
+_PROJ_KEYS = "proj|zone|south|lat_0|lon_0|lat_1|lat_2|lat_ts|k|k_0|x_0|y_0|a|b|rf|ellps|datum|units|no_defs|type"
+_PROJ = rf"\+({_PROJ_KEYS})(=[A-Za-z0-9.-]{{1,20}})?"  # no +title, which holds any text
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,6 @@ class Options:
 def parse_options(options: Any) -> Options:
     """Check every option of the manifest."""
     only_keys(options, "the object 'options'", _KEYS, _MORE_KEYS)
-    if "method_options" in options:
-        _check_method_options(options["method_options"])
     grid, hierarchy = options["grid"], options["hierarchy"]
     box = _box(options["bbox"]) if "bbox" in options else None
     if grid is None:
@@ -51,7 +51,7 @@ def parse_options(options: Any) -> Options:
     if name == "quadtree":
         if hierarchy != "quadtree" or not isinstance(options.get("crs"), str):
             raise broken("hierarchy or crs do not go with a quadtree")
-        return Options(side=_side(number), crs=options["crs"], bbox=box)
+        return Options(side=_side(number), crs=_crs(options["crs"]), bbox=box)
     raise broken("'grid' of the manifest is not a known grid")
 
 
@@ -60,6 +60,8 @@ def _columns(hierarchy: Any) -> tuple[str, ...] | None:
         return None
     if not isinstance(hierarchy, list) or not hierarchy or not all(isinstance(c, str) and c for c in hierarchy):
         raise broken("'hierarchy' of the manifest is neither ward nor a list of columns")
+    if len(set(hierarchy)) < len(hierarchy):
+        raise broken("'hierarchy' of the manifest names a column twice")
     return tuple(hierarchy)
 
 
@@ -70,30 +72,28 @@ def _resolution(number: str) -> int:
 
 
 def _side(number: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,2})?", number) or not 0 < float(number) <= 1e7:
+    if not re.fullmatch(r"[1-9][0-9]{0,6}(\.[0-9]{1,20})?", number):
         raise broken("'grid' of the manifest has no usable side of squares")
-    return float(number)
+    side = float(number)
+    if number != (str(int(side)) if side == int(side) else repr(side)):
+        raise broken("'grid' of the manifest is not written in the shortest way")
+    return side
+
+
+def _crs(crs: str) -> str:
+    """Return a CRS that is named, or described by nothing but numbers and words of PROJ."""
+    words = [re.fullmatch(_PROJ, part) for part in crs.split(" ")]
+    keys = [word[1] for word in words if word]
+    if not re.fullmatch(_AUTHORITY, crs) and not len(words) == len(set(keys)):
+        raise broken("'crs' of the manifest is neither AUTHORITY:CODE nor a plain list of PROJ parameters")
+    return crs
 
 
 def _box(box: Any) -> tuple[float, float, float, float]:
-    numbers = [float(edge) for edge in box if _is_number(edge)] if isinstance(box, list) else []
+    numbers = [edge for edge in box if isinstance(edge, float)] if isinstance(box, list) else []
     if len(numbers) != 4 or len(box) != 4:
         raise broken("'bbox' of the manifest is not four numbers")
     west, south, east, north = numbers
     if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
         raise broken("'bbox' of the manifest is empty or lies off the globe")
     return west, south, east, north
-
-
-def _check_method_options(options: Any) -> None:
-    if not isinstance(options, dict):
-        raise broken("'method_options' of the manifest is not an object")
-    for name, value in options.items():
-        good = value is None or isinstance(value, bool) or _is_number(value)
-        good = good or (isinstance(value, str) and len(value) <= _LONGEST_OPTION)
-        if not good or not re.fullmatch(r"[a-z][a-z0-9_-]{0,40}", name):
-            raise broken(f"the method option {shown(name)!r} is not a name with a plain value")
-
-
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and abs(value) <= 1e300

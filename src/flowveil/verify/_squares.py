@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyproj
 import shapely
 
 from flowveil.verify._broken import broken, shown
+from flowveil.verify._geo import TOLERANCE, is_outline
 from flowveil.verify._ground import ClimbingSide, close
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ _TOP = "world"
 _HIGHEST = 30  # levels; tiles of a square, 4 to this power, stay within 64 bits
 _FARTHEST = 1 << 28  # squares from 0,0: beyond, a projection has gone wild
 _BITS = 32
-_TOLERANCE = 1e-7  # degrees: about a centimeter
+_STEPS = 4  # parts of each edge of an outline, which is slightly bent in degrees
 
 # A node of the tree: level, x, y. The top is above every level.
 Node = tuple[int, int, int]
@@ -44,6 +46,8 @@ class Squares:
             raise broken("'crs' of the manifest is not known") from None
         if not plane.is_projected:
             raise broken("'crs' of the manifest is not a plane")
+        if plane.to_string() != crs:
+            raise broken("'crs' of the manifest is not written as pyproj writes it")
         self._side = side
         self._bbox = bbox
         self._to_plane = pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True)
@@ -66,19 +70,19 @@ class Squares:
         lon, lat = self._to_degrees.transform(west + width / 2, south + width / 2)
         if not (math.isfinite(lon) and math.isfinite(lat)):
             return point is None
-        return point is not None and close(point, (lon, lat), _TOLERANCE)
+        return point is not None and close(point, (lon, lat), TOLERANCE)
 
     def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
-        """Whether this is the square, looked at in the plane, where its edges are straight."""
+        """Whether this is the square, counterclockwise from its lower left; none where the projection does not reach."""
         west, south, width = self._corner(area)
-        square = shapely.box(west, south, west + width, south + width)
-        tolerance = 0.05 + 1e-6 * width  # meters
-        back_and_forth = _moved(_moved(square, self._to_degrees), self._to_plane)
-        if not shapely.hausdorff_distance(back_and_forth, square) <= tolerance:  # also when it is NaN
-            return True  # the projection does not reach this far: nothing to compare with
-        if shape is None:
-            return False
-        return bool(shapely.hausdorff_distance(_moved(shape, self._to_plane), square) <= tolerance)
+        corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
+        points = [
+            (west + width * (x + (to_x - x) * step / _STEPS), south + width * (y + (to_y - y) * step / _STEPS))
+            for (x, y), (to_x, to_y) in pairwise(corners)
+            for step in range(_STEPS)
+        ]
+        ring = np.column_stack(self._to_degrees.transform(*zip(*points, strict=True)))
+        return is_outline(shape, shapely.Polygon(ring) if np.isfinite(ring).all() else None)
 
     def most_tiles_of_bbox(self) -> int | None:
         """Return the squares of the rectangle in the plane that holds the corners of the bbox."""
@@ -118,10 +122,6 @@ class Squares:
         level, x, y = _node(area)
         width = self._side * 2.0**level
         return x * width, y * width, width
-
-
-def _moved(shape: shapely.Geometry, transformer: pyproj.Transformer) -> shapely.Geometry:
-    return shapely.transform(shape, lambda points: np.column_stack(transformer.transform(points[:, 0], points[:, 1])))
 
 
 def _node(area: str) -> Node:

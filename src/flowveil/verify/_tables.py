@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flowveil.verify._broken import broken, flow_name, shown
 from flowveil.verify._folder import AREAS, FLOWS
+from flowveil.verify._geo import GEO
+from flowveil.verify._parquet import read_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from flowveil.verify._manifest import Promise
 
 SIDES = ("origin", "destination")
-_ARROW = b"ARROW:schema"  # how pyarrow notes the types of columns
-_GEO = b"geo"
-_FIELD_ID = b"PARQUET:field_id"  # what pyarrow sees in every Parquet file
 _LARGEST_COUNT = 2**62
 
 
@@ -57,7 +53,7 @@ class FlowTable:
 
 @dataclass(frozen=True, eq=False)
 class AreasTable:
-    """areas.parquet, row by row, and its GeoParquet metadata."""
+    """areas.parquet, row by row."""
 
     area: list[str]
     side: list[str]
@@ -66,7 +62,6 @@ class AreasTable:
     tiles: list[int | None]
     members: list[list[str | None] | None] | None
     geometry: list[bytes | None]
-    geo: bytes
 
 
 def read_flows(folder: Path, promise: Promise) -> FlowTable:
@@ -76,7 +71,7 @@ def read_flows(folder: Path, promise: Promise) -> FlowTable:
         types["persons"] = pa.int64()
     if promise.weight is not None:
         types["weight"] = pa.int64()
-    table, _ = _read(folder / FLOWS, types, set())
+    table = read_parquet(folder / FLOWS, pa.schema(types))
     for name in types:
         if table[name].null_count:
             raise broken(f"{name!r} of {FLOWS} has a null")
@@ -94,18 +89,17 @@ def read_flows(folder: Path, promise: Promise) -> FlowTable:
 
 def read_areas(folder: Path, *, by_zone: bool) -> AreasTable:
     """Read areas.parquet; its values are checked elsewhere."""
-    numbers = {"lon": pa.float64(), "lat": pa.float64(), "tiles": pa.int64()}
-    types = {"area": pa.string(), "side": pa.string(), **numbers, "geometry": pa.binary()}
+    types = {"area": pa.string(), "side": pa.string()}
+    types |= {"lon": pa.float64(), "lat": pa.float64(), "tiles": pa.int64()}
     if by_zone:
-        types["members"] = pa.list_(pa.string())
-    table, metadata = _read(folder / AREAS, types, {_GEO})
-    if _GEO not in metadata:
-        raise broken(f"{AREAS} has no GeoParquet metadata")
+        types["members"] = pa.list_(pa.field("element", pa.string()))
+    types["geometry"] = pa.binary()
+    table = read_parquet(folder / AREAS, pa.schema(types, metadata={"geo": GEO}))
     for name in ("area", "side"):
         if table[name].null_count:
             raise broken(f"{name!r} of {AREAS} has a null")
     columns = {name: table[name].to_pylist() for name in types}
-    return AreasTable(**columns | {"members": columns.get("members"), "geo": metadata[_GEO]})
+    return AreasTable(**{"members": None} | columns)
 
 
 def check_use(flows: FlowTable, areas: AreasTable) -> None:
@@ -123,61 +117,8 @@ def check_use(flows: FlowTable, areas: AreasTable) -> None:
         raise broken(f"the {side} area {shown(area)} is missing in {AREAS}")
     for area, side in sorted(listed - used):
         raise broken(f"the {side} area {shown(area)} does not occur in any flow")
-
-
-def _read(path: Path, types: dict[str, pa.DataType], keys: set[bytes]) -> tuple[pa.Table, dict[bytes, bytes]]:
-    """Read a Parquet file that has exactly these columns and no metadata but these keys."""
-    try:
-        with pq.ParquetFile(path) as file:
-            metadata = dict(file.metadata.metadata or {})
-            _check_metadata(path.name, metadata, file.schema_arrow, keys)
-            _check_columns(path.name, file.schema_arrow, types)
-            table = file.read()
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise broken(f"{path.name} cannot be read: {shown(error)}") from None
-    return table, metadata
-
-
-def _check_columns(file: str, schema: pa.Schema, types: dict[str, pa.DataType]) -> None:
-    for name in schema.names:
-        if name not in types:
-            raise broken(f"{file} has the column {shown(name)!r}, which is no part of the format")
-    for name, kind in types.items():
-        if schema.names.count(name) != 1:
-            raise broken(f"{file} does not have one column {name!r}")
-        found = schema.field(name).type
-        if found != kind and not (
-            pa.types.is_list(kind) and pa.types.is_list(found) and found.value_type == pa.string()
-        ):
-            raise broken(f"the column {name!r} of {file} is {shown(found)}, not {kind}")
-
-
-def _check_metadata(file: str, metadata: dict[bytes, bytes], schema: pa.Schema, allowed: set[bytes]) -> None:
-    schemas = [schema]
-    if _ARROW in metadata:
-        try:
-            note = pa.py_buffer(base64.b64decode(metadata[_ARROW], validate=True))
-            schemas.append(pa.ipc.read_schema(note))
-        except (binascii.Error, pa.ArrowException, OSError):
-            raise broken(f"the metadata of {file} cannot be read") from None
-    keys = [key for found in (metadata, *(s.metadata or {} for s in schemas)) for key in found]
-    fields = [field for found in schemas for field in _fields(found)]
-    inner = [key for field in fields for key in field.metadata or {} if key != _FIELD_ID]
-    for key in [*(key for key in keys if key not in allowed and key != _ARROW), *inner]:
-        raise broken(
-            f"{file} has the metadata key {shown(key.decode(errors='replace'))!r}, which is no part of the format"
-        )
-
-
-def _fields(schema: pa.Schema) -> list[pa.Field]:
-    found: list[pa.Field] = []
-    waiting = [schema.field(place) for place in range(len(schema.names))]
-    while waiting:
-        field = waiting.pop()
-        found.append(field)
-        waiting += [field.type.field(place) for place in range(field.type.num_fields)]
-    return found
+    if rows != sorted(rows, key=lambda row: (SIDES.index(row[1]), row[0])):
+        raise broken(f"the rows of {AREAS} are not sorted by side, origin first, and area")
 
 
 def _numbers(table: pa.Table, name: str) -> IntArray:

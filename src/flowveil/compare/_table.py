@@ -1,0 +1,83 @@
+"""One row a method: the columns of a comparison, and how they read in a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+DONE = "done"
+
+SCHEMA = pa.schema(
+    {
+        "method": pa.string(),
+        "status": pa.string(),  # done, failed, time limit, memory limit
+        "gbar": pa.float64(),
+        "suppressed": pa.float64(),  # share of trips
+        "e": pa.float64(),
+        "d": pa.float64(),
+        "gdm_mean": pa.float64(),  # meters
+        "c_avg": pa.float64(),
+        "mao": pa.float64(),  # square kilometers
+        "mad": pa.float64(),
+        "flows": pa.int64(),
+        "origin_areas": pa.int64(),
+        "destination_areas": pa.int64(),
+        "homogeneous": pa.bool_(),  # one map for each end
+        "promise": pa.string(),
+        "verified": pa.bool_(),
+        "seconds": pa.float64(),
+        "memory_mb": pa.float64(),  # peak of the process, with Python and the flows
+        "note": pa.string(),  # why there is no result
+    }
+)
+
+_HEADINGS = {
+    "method": "method",
+    "gbar": "gbar",
+    "suppressed": "left out",
+    "e": "e",
+    "gdm_mean": "gdm, m",
+    "flows": "flows",
+    "origin_areas": "origin areas",
+    "destination_areas": "destination areas",
+    "homogeneous": "one map each",
+    "promise": "promise",
+    "verified": "verified",
+    "seconds": "seconds",
+    "memory_mb": "peak MB",
+}
+
+
+def make_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows as a table; what a row does not have is null."""
+    return pa.Table.from_pylist([{name: row.get(name) for name in SCHEMA.names} for row in rows], SCHEMA)
+
+
+def markdown(table: pa.Table) -> str:
+    """Return a comparison as a Markdown table; a method without a result says why."""
+    lines = [list(_HEADINGS.values()), ["---"] + ["---:"] * (len(_HEADINGS) - 1)]
+    for row in table.to_pylist():
+        cells = [shown(name, row[name]) for name in _HEADINGS]
+        if row["status"] != DONE:
+            cells[1] = f"{row['status']}: {row['note']}".replace("|", "/")
+        lines.append(cells)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def shown(name: str, value: Any) -> str:
+    """Return a value as people write it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "suppressed":
+        return f"{value:.2%}"
+    if name == "seconds":
+        return f"{value:.2f}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if name == "memory_mb" or value >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

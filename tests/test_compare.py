@@ -1,0 +1,93 @@
+"""compare: every method is a row, whatever becomes of it."""
+
+from __future__ import annotations
+
+import stat
+import xml.etree.ElementTree as ET
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import flowveil as fv
+from flowveil.charts import comparison_svg
+from flowveil.cli._main import run
+from flowveil.compare import markdown
+from flowveil.synthetic import CITY_BBOX
+
+
+@pytest.fixture(scope="module")
+def flows(city_trips):
+    """Return flows of persons on a quadtree, the kind of places that holds threads and projections."""
+    return fv.build_flows(city_trips, "quadtree:2000", bbox=CITY_BBOX, unit="person_id")
+
+
+def test_rows_are_those_of_single_runs(flows):
+    """A row has the metrics of the method run by itself, was verified, and knows whether areas are one map."""
+    table = fv.compare(flows, ["mosaic", "crosscut"], k=8, verify=True)
+
+    rows = {row["method"]: row for row in table.to_pylist()}
+    for name, row in rows.items():
+        figures = fv.anonymize(flows, name, k=8).metrics()
+        assert {key: row[key] for key in ("gbar", "suppressed", "flows", "e")} == {
+            key: figures[key] for key in ("gbar", "suppressed", "flows", "e")
+        }
+        assert row["status"] == "done"
+        assert row["verified"] is True
+        assert row["seconds"] > 0
+        assert row["memory_mb"] > 10
+        assert row["promise"].startswith("k-anonymity, k 8, by person_id")
+    assert rows["crosscut"]["homogeneous"] is True
+    assert rows["mosaic"]["homogeneous"] is False
+
+
+def test_failures_and_limits_are_rows(flows):
+    """A method that cannot keep its promise, and one beyond its time, are rows with a reason; others go on."""
+    failed = fv.compare(flows, ["odkanon", "suppression"], k=8, max_suppression=0, options={"odkanon": {"levels": 0}})
+    slow = fv.compare(flows, ["mosaic"], time_limit=0.01)
+    large = fv.compare(flows, ["mosaic"], memory_limit=1_000_000)
+
+    status = [table.to_pylist()[0]["status"] for table in (failed, slow, large)]
+    assert status == ["failed", "time limit", "memory limit"]
+    assert failed.to_pylist()[1]["status"] == "done"
+    for table in (failed, slow, large):
+        assert table.to_pylist()[0]["note"] in markdown(table)
+        assert table.to_pylist()[0]["gbar"] is None
+        ET.fromstring(comparison_svg(table, "a & b"))  # noqa: S314  our own document
+
+
+def test_trips_in_memory(city_trips):
+    """Flows of a table in memory can be compared; verifying them by another process cannot be."""
+    flows = fv.build_flows(pq.read_table(city_trips), "h3:6", bbox=CITY_BBOX)
+
+    assert fv.compare(flows, "suppression").to_pylist()[0]["status"] == "done"
+    with pytest.raises(fv.InputError, match="in memory"):
+        fv.compare(flows, "suppression", verify=True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"methods": "mosaik"}, {"time_limit": 0}, {"memory_limit": 0}, {"k": 0}, {"options": {"nested": {"size": 1}}}],
+)
+def test_bad_calls_are_refused_before_anything_runs(flows, arguments):
+    """What no method could do is an error of the call."""
+    with pytest.raises(fv.InputError):
+        fv.compare(flows, **({"methods": ["nested"]} | arguments))
+
+
+def test_command_line(city_trips, tmp_path, capsys):
+    """The command prints a Markdown table and writes three private files."""
+    arguments = ["compare", str(city_trips), "--grid", "h3:6", "--methods", "suppression,uniform-tiles"]
+    arguments += ["--option", "uniform-tiles.steps=1", "--memory-limit", "2GB", "-o", str(tmp_path / "out")]
+
+    assert run(arguments) == 0
+
+    out = capsys.readouterr().out
+    assert out.startswith("| method | gbar |")
+    assert "| uniform-tiles | " in out
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+    assert {item.name for item in (tmp_path / "out").iterdir()} == {"compare.parquet", "compare.md", "compare.svg"}
+    assert pq.read_table(tmp_path / "out" / "compare.parquet").schema.field("seconds").type == pa.float64()
+    assert run(arguments) == 2
+    assert run([*arguments[:-4], "--memory-limit", "much"]) == 2
+    assert run([*arguments[:6], "--option", "steps=1"]) == 2
