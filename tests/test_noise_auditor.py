@@ -111,7 +111,7 @@ def small_mosaic(points, ledger):
     ladder = make_ladder(tree)
     leaves = noisy_mosaic(points, ledger, ladder)
     start, end = ladder.tiles(leaves.pairs.level, leaves.pairs.area)
-    return Boxes(start, end, leaves.counts, leaves.charged, leaves.pairs.matrix)
+    return Boxes(start, end, leaves.counts, leaves.charged, leaves.pairs.matrix, leaves.pairs.node)
 
 
 def test_noisy_mosaic_passes():

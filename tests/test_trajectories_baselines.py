@@ -1,8 +1,9 @@
-"""W4M and NWA: clusters, alignment and counts."""
+"""W4M, NWA and TGA: clusters, alignment and counts."""
 
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from flowveil.cli._main import run
 from flowveil.synthetic import phones
 from flowveil.trajectories import BASELINES, baseline, read_trajectories
 from flowveil.trajectories._edits import align
+from flowveil.trajectories._tga import align_boxes
 from tests.trajectories import BBOX, from_points
 
 BOX = ",".join(map(str, BBOX))
@@ -53,6 +55,40 @@ def test_alignment_is_the_cheapest(points, pivot):
     assert edits == plain_edits(points, pivot)
 
 
+def plain_log_cost(a, b, alone):
+    """Return the least log cost of an alignment, by recursion from the front."""
+    if not a or not b:
+        return alone * (len(a) + len(b))
+    sides = [max(a[0][row + 1], b[0][row + 1]) - min(a[0][row], b[0][row]) for row in (0, 2, 4)]
+    skip = min(plain_log_cost(a[1:], b, alone), plain_log_cost(a, b[1:], alone)) + alone
+    if sides[0] > 480 or max(sides[1:]) > 200:
+        return skip
+    return min(skip, plain_log_cost(a[1:], b[1:], alone) + sum(math.log(side) for side in sides))
+
+
+BOXES = st.lists(st.tuples(st.integers(0, 600), st.integers(0, 250), st.integers(0, 5)), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(BOXES, BOXES)
+def test_log_cost_alignment_is_the_cheapest(first, second):
+    """Matches are in order, and cost as little as recursion finds."""
+    a, b = ([(t, t + 1, x, x + 1, y, y + 1) for t, x, y in sorted(points)] for points in (first, second))
+    logs = np.log(np.maximum(np.arange(482.0), 1))
+    alone = (2 * math.log(200) + math.log(480)) / 2
+
+    match = align_boxes(np.array(a).T.copy(), np.array(b).T.copy(), logs, np.array([200, 480]))
+
+    pairs = [(a[i], b[j]) for i, j in enumerate(match) if j >= 0]
+    actual = alone * (len(a) + len(b) - 2 * len(pairs)) + sum(
+        math.log(max(one[row + 1], other[row + 1]) - min(one[row], other[row]))
+        for one, other in pairs
+        for row in (0, 2, 4)
+    )
+    assert (np.diff(match[match >= 0]) > 0).all()
+    assert actual == pytest.approx(plain_log_cost(a, b, alone))
+
+
 @pytest.mark.parametrize("method", BASELINES)
 @pytest.mark.parametrize("k", [2, 5])
 def test_clusters_and_counts(method, k):
@@ -69,17 +105,21 @@ def test_clusters_and_counts(method, k):
         assert found.discarded <= 12
     else:
         assert found.created == 0
+    if method == "nwa":
         assert found.time_error.max() == 0
+    if method == "tga":
+        assert {len(members) for members in found.clusters} == {k}
     samples = np.diff(data.start)[members].sum()
     assert len(found.position_error) + found.deleted == samples
 
 
-def test_equal_users_are_not_moved():
+@pytest.mark.parametrize("method", ["w4m", "tga"])
+def test_equal_users_are_not_moved(method):
     """Users who do the same are one cluster without any error."""
     path = [(0, 0, 0), (500, 20, 0), (3000, 20, 20)]
-    found = baseline(from_points([path, path, path]), "w4m", 3)
+    found = baseline(from_points([path, path, path]), method, 3)
 
-    assert [members.tolist() for members in found.clusters] == [[0, 1, 2]]
+    assert [sorted(members.tolist()) for members in found.clusters] == [[0, 1, 2]]
     assert found.created == found.deleted == 0
     assert found.position_error.max() == found.time_error.max() == 0
 
@@ -88,7 +128,7 @@ def test_refusals():
     """Unknown names, a k below 2 and too few users."""
     data = from_points([[(0, 0, 0)], [(1, 1, 1)]])
     with pytest.raises(UnknownNameError, match="baseline"):
-        baseline(data, "tga", 2)
+        baseline(data, "kam", 2)
     with pytest.raises(InputError, match="k is 1"):
         baseline(data, "w4m", 1)
     with pytest.raises(PromiseError, match="only 2 users"):

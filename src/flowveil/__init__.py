@@ -14,6 +14,7 @@ from flowveil.matrices import (
     query,
 )
 from flowveil.methods import Method, methods
+from flowveil.reconstruct import Reconstruction, reconstruct
 from flowveil.release import Release, anonymize, evaluate, frontier, read_release
 from flowveil.trips import Trips, read_trips
 from flowveil.verify import Verification, verify
@@ -26,6 +27,7 @@ __all__ = [
     "Method",
     "NoisyRelease",
     "PromiseError",
+    "Reconstruction",
     "Release",
     "Trips",
     "UnknownNameError",
@@ -45,5 +47,6 @@ __all__ = [
     "query",
     "read_release",
     "read_trips",
+    "reconstruct",
     "verify",
 ]

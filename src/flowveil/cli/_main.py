@@ -20,6 +20,7 @@ from flowveil.cli import (
     _frontier,
     _methods,
     _query,
+    _reconstruct,
     _trajectories,
     _verify,
 )
@@ -37,6 +38,7 @@ app.command("verify")(_verify.verify)
 app.command("evaluate")(_evaluate.evaluate)
 app.command("frontier")(_frontier.frontier)
 app.command("compare")(_compare.compare)
+app.command("reconstruct")(_reconstruct.reconstruct)
 app.command("methods")(_methods.methods)
 app.command("query")(_query.query)
 app.command("advise")(_advise.advise)

@@ -149,11 +149,11 @@ def evaluate(
 @takes(SampleOptions)
 def baseline(
     samples: SampleOptions,
-    method: Annotated[str, typer.Option(help="w4m or nwa.")] = "w4m",
+    method: Annotated[str, typer.Option(help="w4m, nwa or tga.")] = "w4m",
     k: Annotated[int, typer.Option("-k", help="Fewest users of a cluster.")] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Measure an older method on the same samples, to compare with. It writes nothing: its promise does not hold."""
+    """Measure an older method on the same samples, to compare with. It writes nothing."""
     with progress() as doing:
         doing("reading")
         data = samples.read()

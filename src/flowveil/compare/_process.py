@@ -34,7 +34,7 @@ def run_worker(
     pipe = subprocess.PIPE
     with (
         tempfile.TemporaryFile() as complaints,
-        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints) as worker,
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=complaints) as worker,  # noqa: S603  our own module
     ):
         try:
             return _follow(worker, (job, flows), time_limit, memory_limit, watch) or _died(worker, complaints)

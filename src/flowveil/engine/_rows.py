@@ -63,12 +63,13 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
             blank = f"nullif(trim({raw}, {_BLANKS}), '')" if kind[column] == "VARCHAR" else raw
             parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
     if request.unit:
-        parts.append(f"{_person(_text(written[request.unit], kind[request.unit]))} AS unit")
+        parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
             parts.append(f"TRY_CAST({written[number_column]} AS DOUBLE) AS {name}")
     condition = f" WHERE (\n{request.where}\n)" if request.where else ""
-    return f"SELECT {', '.join(parts)} FROM {table}{condition}"
+    rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
+    return f"SELECT * REPLACE ({_person('unit')} AS unit) FROM ({rows})" if request.unit else rows
 
 
 def _with_types(table: str, written: dict[str, str], kind: dict[str, str]) -> str:

@@ -20,6 +20,7 @@ class Boxes:
     counts: IntArray  # noisy, may be negative
     charged: IntArray  # what the count was drawn with, in parts of the ledger
     matrix: IntArray  # which matrix the box is of
+    node: IntArray  # in the ledger
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -133,7 +133,7 @@ def _counts(points: Points, level: _Level) -> IntArray:
 
 def _publish(ledger: Ledger, level: _Level, counts: IntArray, final: BoolArray) -> Boxes:
     noisy, charged = ledger.publish("cells", level.node[final], counts[final])
-    return Boxes(level.low[final], level.high[final], noisy, charged, level.matrix[final])
+    return Boxes(level.low[final], level.high[final], noisy, charged, level.matrix[final], level.node[final])
 
 
 def _ends(level: _Level, nodes: IntArray, axis: int) -> tuple[list[int], list[int]]:

@@ -124,4 +124,4 @@ def _grid(points: Points, ledger: Ledger, sides: IntArray, matrices: IntArray) -
     corner = np.unravel_index(np.tile(np.arange(boxes), len(matrices)), sides.tolist())
     low = np.column_stack([cut[at] for cut, at in zip(cuts, corner, strict=True)])
     high = np.column_stack([cut[at + 1] for cut, at in zip(cuts, corner, strict=True)])
-    return Boxes(low, high, noisy, charged, np.repeat(matrices, boxes))
+    return Boxes(low, high, noisy, charged, np.repeat(matrices, boxes), nodes)

@@ -10,6 +10,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil.matrices._read import read_noisy
+from flowveil.noise import variance
 from flowveil.places import parse_bbox
 
 if TYPE_CHECKING:
@@ -68,12 +69,6 @@ def query(
         high=estimate + _CONFIDENCE * noise,
         boxes=int((share > 0).sum()),
     )
-
-
-def variance(scales: FloatArray) -> FloatArray:
-    """Return the variance of discrete Laplace noise: 2 q / (1 - q)^2 with q = exp(-1 / scale)."""
-    decay = np.exp(-1 / scales)
-    return np.asarray(2 * decay / (1 - decay) ** 2)
 
 
 def _cell_shares(release: WrittenRelease, boxes: Mapping[str, BoundingBox]) -> FloatArray:

@@ -128,6 +128,8 @@ def _check_columns(release: WrittenRelease) -> None:
     else:
         kinds = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64(), "nonnegative": pa.int64()}
     kinds["scale"] = pa.float64()
+    if "consistent" in release.table.schema.names:
+        kinds["consistent"] = pa.float64()
     schema = release.table.schema
     if schema.names != list(kinds) or any(schema.field(name).type != kind for name, kind in kinds.items()):
         raise broken(f"the columns are not {', '.join(kinds)}")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from flowveil._errors import InputError, PromiseError
 from flowveil.matrices._boxes import non_negative
+from flowveil.matrices._consistency import reconcile
 from flowveil.matrices._manifest import CELLS_FORMAT, FLOWS_FORMAT, make_manifest
 from flowveil.matrices._methods import DEFAULT_METHOD, MOSAIC, box_method
 from flowveil.matrices._mosaic import noisy_mosaic
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from flowveil._arrays import FloatArray
+    from flowveil._arrays import IntArray
     from flowveil.matrices._boxes import Boxes
     from flowveil.matrices._mosaic import Leaves
     from flowveil.matrices._points import Matrix
 
 CELLS, FLOWS, AREAS, MANIFEST = "cells.parquet", "flows.parquet", "areas.parquet", "manifest.json"
 AUDIT_FORMAT = "flowveil-audit/1"
+_CONSISTENT = "consistent"  # option and column
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +68,19 @@ def add_noise(
             f"{MOSAIC} takes build_tile_matrix, the other methods build_matrix",
         )
     typed: dict[str, Any] = dict(find_method(name).parse_options(options))
+    reconciled = bool(typed.get(_CONSISTENT))
     most = matrix.max_trips_per_person
     ledger = Ledger(_share(check_epsilon(epsilon), most))
     boxes: Boxes | Leaves
+    run = {option: value for option, value in typed.items() if option != _CONSISTENT}
     if isinstance(matrix.grid, TileGrid):
-        boxes = leaves = noisy_mosaic(matrix.points, ledger, matrix.grid.ladder, **typed)
-        tables, form = _area_tables(matrix.grid, leaves, ledger.scales(leaves.charged)), FLOWS_FORMAT
+        boxes = leaves = noisy_mosaic(matrix.points, ledger, matrix.grid.ladder, **run)
+        known = _noise_columns(leaves.counts, leaves.charged, ledger, leaves.pairs.node if reconciled else None)
+        tables, form = _area_tables(matrix.grid, leaves, known), FLOWS_FORMAT
     else:
-        boxes = cells = box_method(name)(matrix.points, ledger, **typed)
-        tables, form = {CELLS: _cells_table(cells, ledger.scales(cells.charged))}, CELLS_FORMAT
+        boxes = cells = box_method(name)(matrix.points, ledger, **run)
+        known = _noise_columns(cells.counts, cells.charged, ledger, cells.node if reconciled else None)
+        tables, form = {CELLS: _cells_table(cells, known)}, CELLS_FORMAT
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
     manifest = make_manifest(matrix, name, float(epsilon), ledger, typed, form)
@@ -89,19 +95,28 @@ def _share(epsilon: float, most: int) -> float:
     return share
 
 
-def _cells_table(boxes: Boxes, scales: FloatArray) -> pa.Table:
-    """Return one row a box, ordered by place: its edges in cells, its noisy count, the scale of the noise."""
+def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: IntArray | None) -> dict[str, pa.Array]:
+    """Return what stands beside noisy counts: a projection, the scale of the noise, on request one more estimate."""
+    columns = {
+        "nonnegative": pa.array(non_negative(counts), pa.int64()),
+        "scale": pa.array(ledger.scales(charged), pa.float64()),
+    }
+    if nodes is not None:
+        columns[_CONSISTENT] = pa.array(reconcile(ledger, nodes), pa.float64())
+    return columns
+
+
+def _cells_table(boxes: Boxes, known: dict[str, pa.Array]) -> pa.Table:
+    """Return one row a box, ordered by place: its edges in cells, its noisy count and what is known of it."""
     columns: dict[str, Any] = {}
     for axis in range(boxes.low.shape[1]):
         columns[f"low_{axis}"] = pa.array(boxes.low[:, axis], pa.int64())
         columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
     columns["count"] = pa.array(boxes.counts, pa.int64())
-    columns["nonnegative"] = pa.array(non_negative(boxes.counts), pa.int64())
-    columns["scale"] = pa.array(scales, pa.float64())
-    return pa.table(columns)
+    return pa.table(columns | known)
 
 
-def _area_tables(grid: TileGrid, leaves: Leaves, scales: FloatArray) -> dict[str, pa.Table]:
+def _area_tables(grid: TileGrid, leaves: Leaves, known: dict[str, pa.Array]) -> dict[str, pa.Table]:
     """Return flows with noisy trips, and their areas as in any release."""
     nodes = grid.ladder.nodes(leaves.pairs.level, leaves.pairs.area)
     flows = pa.table(
@@ -109,9 +124,8 @@ def _area_tables(grid: TileGrid, leaves: Leaves, scales: FloatArray) -> dict[str
             "origin": pa.array(area_ids(grid.places, grid.tree, nodes[:, 0]), pa.string()),
             "destination": pa.array(area_ids(grid.places, grid.tree, nodes[:, 1]), pa.string()),
             "trips": pa.array(leaves.counts, pa.int64()),
-            "nonnegative": pa.array(non_negative(leaves.counts), pa.int64()),
-            "scale": pa.array(scales, pa.float64()),
         }
+        | known
     ).sort_by([("origin", "ascending"), ("destination", "ascending")])
     return {FLOWS: flows, AREAS: areas_of_nodes(grid.places, (grid.tree, nodes[:, 0]), (grid.tree, nodes[:, 1]))}
 

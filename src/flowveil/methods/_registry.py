@@ -194,6 +194,8 @@ def _noisy(name: str, summary: str, *options: Option) -> Method:
     )
 
 
+_CONSISTENT = Option("consistent", default=False, meaning="add a column that reconciles the counts of all depths")
+
 _NOISY = (
     _noisy("identity", "noise on every cell of the grid"),
     _noisy("uniform", "one noisy total, spread evenly: what any other method must beat"),
@@ -201,14 +203,19 @@ _NOISY = (
     _noisy("eug-border", "the same with the border of a query counted right in more than two dimensions"),
     _noisy("ebp", "a regular grid, its fineness by entropy (EBP)"),
     _noisy("mkm", "a regular grid, its fineness by M-estimators (MKM)", Option("variant", "lei", "lei or daf")),
-    _noisy("daf-entropy", "a tree that cuts dense parts more finely (DAF-Entropy)"),
+    _noisy("daf-entropy", "a tree that cuts dense parts more finely (DAF-Entropy)", _CONSISTENT),
     _noisy(
         "daf-homogeneity",
         "the same with cuts chosen privately so that parts are even (DAF-Homogeneity)",
         Option("cut_share", 0.3, "share of a depth's budget that goes to cuts"),
         Option("candidate_cuts", 10, "lists of cuts to choose from"),
+        _CONSISTENT,
     ),
-    _noisy("noisy-mosaic", "noisy flows between H3 areas: a tree cut of origins and destinations, finer where busy"),
+    _noisy(
+        "noisy-mosaic",
+        "noisy flows between H3 areas: a tree cut of origins and destinations, finer where busy",
+        _CONSISTENT,
+    ),
 )
 
 

@@ -47,6 +47,8 @@ class Ledger:
     def __init__(self, epsilon: float, roots: int = 1) -> None:
         self.epsilon = check_epsilon(epsilon)
         self.spends: list[Spend] = []
+        self.parents = np.full(roots, -1, np.int64)
+        self.measured: list[tuple[IntArray, IntArray, IntArray]] = []  # nodes, noisy counts, charges: nothing private
         self._spent = np.zeros(roots, np.int64)
         self._open = np.ones(roots, bool)
 
@@ -60,6 +62,7 @@ class Ledger:
         self._check_open(np.unique(parents))
         self._open[parents] = False
         first = len(self._spent)
+        self.parents = np.concatenate([self.parents, parents])
         self._spent = np.concatenate([self._spent, self._spent[parents]])
         self._open = np.concatenate([self._open, np.ones(len(parents), bool)])
         return np.arange(first, first + len(parents))
@@ -113,6 +116,7 @@ class Ledger:
         for charge in np.unique(parts).tolist():
             same = parts == charge
             noisy[same] = _opendp.add_laplace(counts[same], self.epsilon_of(charge))
+        self.measured.append((nodes, noisy, np.array(parts)))
         return noisy
 
     def _charge(self, name: str, nodes: IntArray, parts: IntArray) -> None:
@@ -133,3 +137,9 @@ class Ledger:
     def _check_open(self, nodes: IntArray) -> None:
         if not self._open[nodes].all():
             raise PromiseError("a node that has children was charged or split again", "please report this bug")
+
+
+def variance(scales: FloatArray) -> FloatArray:
+    """Return the variance of discrete Laplace noise: 2 q / (1 - q)^2 with q = exp(-1 / scale)."""
+    decay = np.exp(-1 / scales)
+    return np.asarray(2 * decay / (1 - decay) ** 2)

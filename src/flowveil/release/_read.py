@@ -31,7 +31,9 @@ def read_release(path: str | Path) -> Release:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{str(path)!r} is not a release of this format ({FORMAT})", hint)
     whole = all(isinstance(manifest.get(key), dict) for key in ("options", "promise"))
-    if not whole or not {"k", "unit"} <= set(manifest["promise"]) or not _COLUMNS.issubset(flows.column_names):
+    noisy = whole and manifest["promise"].get("kind") == "differential-privacy"
+    needed = {"epsilon" if noisy else "k", "unit"}
+    if not whole or not needed <= set(manifest["promise"]) or not _COLUMNS.issubset(flows.column_names):
         raise InputError(f"the release {str(path)!r} is not complete", "flowveil verify says what is wrong")
     return Release(flows, areas, manifest)
 

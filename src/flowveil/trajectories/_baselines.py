@@ -1,6 +1,7 @@
-"""W4M and NWA, to compare with: they move and invent samples, so that their results are measured, never released.
+"""Older methods, to compare with: their results are measured, never released.
 
-Their promise, (k, delta)-anonymity, does not keep members from being told apart (Trujillo-Rasua and Domingo-Ferrer).
+W4M and NWA move samples, W4M also invents some, and their promise, (k, delta)-anonymity, does not keep members from
+being told apart (Trujillo-Rasua and Domingo-Ferrer).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.trajectories._read import Trajectories
 
-BASELINES = ("w4m", "nwa")
+BASELINES = ("w4m", "nwa", "tga")
 _CHUNK = 2_000
 _DISC = 2_000.0  # meters across
 # Meters a minute, at which space and time weigh the same as in Eq. 1.
@@ -60,7 +61,7 @@ class Baseline:
 
 
 def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
-    """Run W4M (linear distance, chunks; paper, section 7.3) or NWA (equal time spans, no change of times)."""
+    """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments)."""
     if method not in BASELINES:
         raise UnknownNameError("baseline", method, BASELINES)
     if k < 2:
@@ -69,6 +70,8 @@ def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
         raise PromiseError(
             f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users, or lower k"
         )
+    if method == "tga":
+        return _generalize(trajectories, k)
     grid = trajectories.grid
     points = np.column_stack(
         [trajectories.t * grid.minutes, trajectories.x * grid.meters, trajectories.y * grid.meters]
@@ -146,3 +149,45 @@ def _move_to_pivot(points: FloatArray, pivot: FloatArray) -> tuple[FloatArray, F
     at = np.column_stack([np.interp(points[:, 0], pivot[:, 0], pivot[:, axis]) for axis in (1, 2)])
     away = np.hypot(*(points[:, 1:] - at).T)
     return np.maximum(away - _DISC / 2, 0), np.zeros(len(points)), 0
+
+
+def _generalize(trajectories: Trajectories, k: int) -> Baseline:
+    """Run TGA; errors are distances from kept samples to the middles of the boxes that hold them."""
+    from flowveil.trajectories._tga import group_users  # noqa: PLC0415  numba is slow to import
+
+    grid = trajectories.grid
+    corners = np.repeat(np.stack([trajectories.t, trajectories.x, trajectories.y]), 2, axis=0)
+    corners[1::2] += 1
+    users = [np.ascontiguousarray(part) for part in np.split(corners, trajectories.start[1:-1], axis=1)]
+    groups = group_users(users, k, (grid.space_limit, grid.time_limit))
+    places, moments, deleted = [], [], 0
+    for members, boxes in groups:
+        for user in members.tolist():
+            own = users[user]
+            home = _first_holding(boxes, own)
+            kept, box = own[:, home >= 0], boxes[:, home[home >= 0]]
+            apart = (kept[::2] + kept[1::2] - box[::2] - box[1::2]) / 2
+            places.append(np.hypot(apart[1], apart[2]) * grid.meters)
+            moments.append(np.abs(apart[0]) * grid.minutes)
+            deleted += own.shape[1] - kept.shape[1]
+    return Baseline(
+        method="tga",
+        k=k,
+        users=len(users),
+        samples=corners.shape[1],
+        clusters=[members for members, _ in groups],
+        discarded=len(users) - sum(len(members) for members, _ in groups),
+        created=0,
+        deleted=deleted,
+        position_error=np.concatenate([np.empty(0), *places]),
+        time_error=np.concatenate([np.empty(0), *moments]),
+    )
+
+
+def _first_holding(boxes: IntArray, samples: IntArray) -> IntArray:
+    """Return for each sample the first box that holds it, or -1."""
+    inside = (boxes[::2, None, :] <= samples[::2, :, None]) & (samples[1::2, :, None] <= boxes[1::2, None, :])
+    held = inside.all(axis=0)
+    if not boxes.shape[1]:
+        return np.full(samples.shape[1], -1)
+    return np.where(held.any(axis=1), held.argmax(axis=1), -1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray
@@ -73,6 +72,8 @@ def _gyration(places: FloatArray) -> float:
 
 
 def _hull(places: FloatArray) -> float:
+    from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415  slow to import
+
     distinct = np.unique(places, axis=0)
     try:
         return float(ConvexHull(distinct).volume) if len(distinct) > 2 else 0.0

@@ -73,7 +73,7 @@ class Squares:
         return point is not None and close(point, (lon, lat), TOLERANCE)
 
     def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
-        """Whether this is the square, counterclockwise from its lower left; none where the projection does not reach."""
+        """Whether this is the square, from its lower left on; none where the projection does not reach."""
         west, south, width = self._corner(area)
         corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
         points = [

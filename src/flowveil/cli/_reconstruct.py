@@ -1,0 +1,42 @@
+"""flowveil reconstruct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import typer
+
+import flowveil as fv
+from flowveil._errors import InputError
+from flowveil.cli._options import ReleaseFolder
+from flowveil.cli._terminal import note
+
+_KINDS = (".parquet", ".csv")
+_SHOWN = 10
+
+
+def reconstruct(
+    release: ReleaseFolder,
+    zones: Annotated[str, typer.Option("--zones", metavar="FILE", help="Your zones: GeoParquet or GeoJSON.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all flows to a .parquet or .csv file.")
+    ] = None,
+) -> None:
+    """Estimate flows between your own zones from a release alone, by even spreading."""
+    if output is not None and (output.suffix.lower() not in _KINDS or not output.resolve().parent.is_dir()):
+        raise InputError(f"{str(output)!r} is not a file to write", "name it like -o flows.parquet or -o flows.csv")
+    found = fv.reconstruct(release, zones)
+    note(f"{found.share:.2%} of the {found.published:,} published trips lie between the zones")
+    if output is None:
+        columns = found.flows.column_names
+        typer.echo(" ".join(columns))
+        busiest = found.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
+        for row in busiest.to_pylist():
+            typer.echo(" ".join(f"{row[name]:.2f}" if name == "trips" else str(row[name]) for name in columns))
+    elif output.suffix.lower() == ".csv":
+        pyarrow.csv.write_csv(found.flows, output)
+    else:
+        pq.write_table(found.flows, output, compression="zstd")

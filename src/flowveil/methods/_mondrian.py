@@ -1,0 +1,145 @@
+"""Compiled loops of mondrian. Imported only when it runs: numba is slow to import.
+
+Each is compiled from a plain Python function of the same name with an underscore, which tests run as it stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+
+AXES = 4  # longitude and latitude of origin and destination
+
+
+def _crowd_passes(
+    records: IntArray,
+    trips: IntArray,
+    weight: IntArray,
+    visit_start: IntArray,
+    person: IntArray,
+    tile: IntArray,
+    least: tuple[int, int, int],
+    seen: IntArray,
+    tick: int,
+) -> bool:
+    """Return whether records pass the tests: crowd, weight, tiles at both ends (as many as the records have).
+
+    With persons (`person` is not empty) `weight` is by person, else by record. `seen` marks persons, then tiles of
+    either end, with the number of the test, `tick`.
+    """
+    crowd = 0
+    total = 0
+    tiles = np.zeros(2, np.int64)
+    for record in records:
+        if len(person) == 0:
+            crowd += trips[record]
+            total += weight[record]
+        for visit in range(visit_start[record], visit_start[record + 1]):
+            who = person[visit]
+            if seen[0, who] != tick:
+                seen[0, who] = tick
+                crowd += 1
+                total += weight[who]
+        for end in range(2):
+            if seen[1 + end, tile[end, record]] != tick:
+                seen[1 + end, tile[end, record]] = tick
+                tiles[end] += 1
+        if crowd >= least[0] and total >= least[1] and tiles[0] >= least[2] and tiles[1] >= least[2]:
+            return True
+    return False
+
+
+crowd_passes = njit(cache=True)(_crowd_passes)
+
+
+def _cut_values(values: IntArray, trips: IntArray) -> IntArray:
+    """Return where sorted values may be cut: at the median over trips and at the value before it, most even first.
+
+    A cut at c parts the values up to c from those above.
+    """
+    half = trips.sum()
+    running = 0
+    place = 0
+    while 2 * (running + trips[place]) < half:
+        running += trips[place]
+        place += 1
+    median = values[place]
+    cuts = np.empty(2, np.int64)
+    count = 0
+    if median < values[-1]:
+        cuts[count] = median
+        count += 1
+    first = np.searchsorted(values, median)
+    if first > 0:
+        cuts[count] = values[first - 1]
+        count += 1
+    return cuts[:count]
+
+
+cut_values = njit(cache=True)(_cut_values)
+
+
+def _partition(
+    points: IntArray,
+    frame: IntArray,
+    trips: IntArray,
+    weight: IntArray,
+    visit_start: IntArray,
+    person: IntArray,
+    tile: IntArray,
+    least: tuple[int, int, int],
+    marks: int,
+) -> tuple[IntArray, IntArray]:
+    """Cut the space of points (one row an axis) until no cut leaves two halves that pass.
+
+    Of all axes the one with the widest range, as a share of the range of all points, is cut first. `frame` has the
+    lowest and the highest value of each axis. Returns the region of each point and the bounds of each region.
+    """
+    count = points.shape[1]
+    region = np.zeros(count, np.int64)
+    bounds = np.empty((count, 2, AXES), np.int64)
+    regions = 0
+    whole = np.empty(AXES)
+    for axis in range(AXES):
+        whole[axis] = max(points[axis].max() - points[axis].min(), 1)
+    seen = np.zeros((3, marks), np.int64)
+    tick = 0
+    waiting = [(np.arange(count), frame.copy())]
+    while len(waiting) > 0:
+        records, box = waiting.pop()
+        width = np.empty(AXES)
+        for axis in range(AXES):
+            values = points[axis][records]
+            width[axis] = -(values.max() - values.min()) / whole[axis]
+        cut = False
+        for axis in np.argsort(width, kind="mergesort"):
+            if cut or width[axis] == 0:
+                break
+            records = records[np.argsort(points[axis][records], kind="mergesort")]
+            values = points[axis][records]
+            for value in cut_values(values, trips[records]):
+                place = np.searchsorted(values, value, side="right")
+                tick += 2
+                if crowd_passes(
+                    records[:place], trips, weight, visit_start, person, tile, least, seen, tick
+                ) and crowd_passes(records[place:], trips, weight, visit_start, person, tile, least, seen, tick + 1):
+                    below, above = box.copy(), box.copy()
+                    below[1, axis] = value
+                    above[0, axis] = value
+                    waiting.append((records[:place], below))
+                    waiting.append((records[place:], above))
+                    cut = True
+                    break
+        if not cut:
+            region[records] = regions
+            bounds[regions] = box
+            regions += 1
+    return region, bounds[:regions].copy()
+
+
+partition = njit(cache=True)(_partition)

@@ -1,0 +1,163 @@
+"""Rectangles in degrees, in place of nodes of a tree.
+
+Whole numbers of ten-millionths of a degree (a centimeter): a tile's centre lies in a rectangle or not, without rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import shapely
+
+from flowveil._errors import InputError
+from flowveil.places._geodesy import square_kilometers
+from flowveil.places._places import AreaTable
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil.places._hierarchy import Hierarchy
+    from flowveil.places._places import BoundingBox, Places
+
+UNIT = 10_000_000  # parts of a degree
+_GLOBE = (-180.0, -90.0, 180.0, 90.0)
+_MOST_COMPARED = 20_000_000  # rectangles times tiles looked at together, to bound memory
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangles:
+    """Rectangles inside a frame, numbered by their bounds: west, south, east, north, one row each.
+
+    One holds the points above its west and south up to its east and north, these included; on the frame, all bounds are.
+    """
+
+    bounds: IntArray
+    frame: IntArray  # west, south, east, north
+    closed: bool  # the frame is a bbox; otherwise it is the globe, and a side on it is open
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Which rectangles have a side without a bound."""
+        beyond: BoolArray = (self.bounds == self.frame).any(axis=1)
+        return beyond & (not self.closed)
+
+    def hold(self, points: IntArray) -> BoolArray:
+        """Return for every rectangle (rows) and point (columns; points have rows lon, lat) whether it lies inside."""
+        found = np.ones((len(self), points.shape[1]), bool)
+        for axis in range(2):
+            low, high = self.bounds[:, axis], self.bounds[:, axis + 2]
+            low = np.where(low == self.frame[axis], low - 1, low)
+            found &= (points[axis] > low[:, None]) & (points[axis] <= high[:, None])
+        return found
+
+    def part(self, numbers: IntArray) -> Rectangles:
+        """Return some of the rectangles."""
+        return Rectangles(self.bounds[numbers], self.frame, self.closed)
+
+
+def make_frame(bbox: BoundingBox | None) -> IntArray:
+    """Return the bounds of everything: those of a bbox, or the globe's."""
+    return np.rint(np.array(bbox or _GLOBE) * UNIT).astype(np.int64)
+
+
+def tile_points(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: IntArray) -> IntArray:
+    """Return the centres of tiles as whole numbers, rows lon and lat; one outside the frame is moved onto its edge."""
+    lon, lat = places.centers(hierarchy, nodes)
+    if not (np.isfinite(lon) & np.isfinite(lat)).all():
+        raise InputError("a zone has no centre", "rectangles need lon and lat columns or a geometry for every zone")
+    points = np.rint(np.stack([lon, lat]) * UNIT).astype(np.int64)
+    return np.clip(points, frame[:2, None], frame[2:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class RectangleAreas:
+    """Rectangles as areas of one axis."""
+
+    rectangles: Rectangles
+    places: Places
+    hierarchy: Hierarchy
+
+    def ids(self, numbers: IntArray) -> list[str]:
+        """Return `r:N`."""
+        return [f"r:{number}" for number in numbers.tolist()]
+
+    def tiles(self, numbers: IntArray) -> IntArray:
+        """Return how many tiles of the axis have their centre in each rectangle."""
+        return np.array([len(inside) for inside in self._inside(numbers)], np.int64)
+
+    def describe(self, numbers: IntArray) -> AreaTable:
+        """Return ids, centres, outlines, and for zones the members; tiles of a grid are not counted."""
+        lon, lat = self.centers(numbers)
+        members: list[list[str] | None] | None = None
+        tiles = np.full(len(numbers), -1, np.int64)
+        if self.places.by_zone:
+            inside = self._inside(numbers)
+            names = self.places.describe(self.hierarchy, self._leaves).members or []
+            members = [sorted(name for tile in found.tolist() for name in names[tile] or []) for found in inside]
+            tiles = np.array([len(found) for found in inside], np.int64)
+        return AreaTable(self.ids(numbers), lon, lat, tiles, members, self._shapes(numbers))
+
+    def centers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the middles of rectangles; one with an open side has none."""
+        some = self.rectangles.part(numbers)
+        middle = (some.bounds[:, :2] + some.bounds[:, 2:]) / (2 * UNIT)
+        middle[some.is_open] = np.nan
+        return middle[:, 0], middle[:, 1]
+
+    def square_kilometers(self, numbers: IntArray) -> FloatArray:
+        """Return the size of rectangles on the ellipsoid; one with an open side has none."""
+        sizes = square_kilometers(self._shapes(numbers))
+        return np.where(self.rectangles.part(numbers).is_open, np.nan, sizes)
+
+    @property
+    def _leaves(self) -> IntArray:
+        return np.flatnonzero(self.hierarchy.is_leaf)
+
+    def _inside(self, numbers: IntArray) -> list[IntArray]:
+        """Return for each rectangle which leaves lie in it, as places in the list of leaves."""
+        points = tile_points(self.places, self.hierarchy, self._leaves, self.rectangles.frame)
+        step = max(1, _MOST_COMPARED // max(1, points.shape[1]))
+        found: list[IntArray] = []
+        for start in range(0, len(numbers), step):
+            held = self.rectangles.part(numbers[start : start + step]).hold(points)
+            found += [np.flatnonzero(row) for row in held]
+        return found
+
+    def _shapes(self, numbers: IntArray) -> object:
+        edges = self.rectangles.bounds[numbers] / UNIT
+        return np.asarray(shapely.box(edges[:, 0], edges[:, 1], edges[:, 2], edges[:, 3]), object)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeAreas:
+    """Nodes of a tree as areas of one axis."""
+
+    places: Places
+    hierarchy: Hierarchy
+
+    def ids(self, numbers: IntArray) -> list[str]:
+        """Return the ids of nodes."""
+        return self.places.ids(self.hierarchy, numbers)
+
+    def tiles(self, numbers: IntArray) -> IntArray:
+        """Return the tiles of the tree under each node."""
+        return self.hierarchy.tiles[numbers]
+
+    def describe(self, numbers: IntArray) -> AreaTable:
+        """Return what is published of nodes."""
+        return self.places.describe(self.hierarchy, numbers)
+
+    def centers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the centres of nodes."""
+        return self.places.centers(self.hierarchy, numbers)
+
+    def square_kilometers(self, numbers: IntArray) -> FloatArray:
+        """Return the sizes of nodes."""
+        return self.places.square_kilometers(self.hierarchy, numbers)
+
+
+Areas = NodeAreas | RectangleAreas
