@@ -200,6 +200,7 @@ TAMPERED = {
     "budget": lambda f: edit(f, lambda m: m["promise"]["budget"][0].update(epsilon=0.5)),
     "negative spend": lambda f: edit(f, lambda m: m["promise"]["budget"][0].update(epsilon=-0.5)),
     "unit": lambda f: edit(f, lambda m: m["promise"].update(unit="person_id")),
+    "bbox": lambda f: edit(f, lambda m: m["options"].update(bbox=[1, 2, 3])),
     "another key": lambda f: edit(f, lambda m: m.update(trips=17)),
     "key of the promise": lambda f: edit(f, lambda m: m["promise"].update(total=17)),
     "another file": lambda f: (f / "notes.txt").write_text("17"),

@@ -71,7 +71,8 @@ def noisy_mosaic(points: Points, ledger: Ledger, ladder: Ladder, max_cells: int 
         if depth:
             noisy = ledger.count(f"counts {depth}", pairs.node, counts, plan[pairs.matrix, depth - 1])
         wanted = deserved(noisy, ledger.epsilons(ledger.left(pairs.node)))
-        final = (wanted < _WORTH) | (pairs.level == ladder.levels - 1).all(axis=1)
+        start, end = ladder.tiles(pairs.level, pairs.area)
+        final = (wanted < _WORTH) | (end - start == 1).all(axis=1)
         done.append(_publish(ledger, pairs.pick(final), counts[final]))
         split = np.flatnonzero(~final)
         fan_out = np.maximum(wanted[split] ** (1 / (_DEPTHS - depth)), _WORTH)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError, VerificationError
 from flowveil.matrices._manifest import CELLS_FORMAT, FLOWS_FORMAT
 from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
+from flowveil.places import parse_bbox
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -119,6 +120,10 @@ def _check_columns(release: WrittenRelease) -> None:
     options = release.manifest.get("options")
     if not isinstance(options, dict):
         raise broken("the manifest has no options")
+    try:
+        parse_bbox(options.get("bbox", ""))
+    except InputError:
+        raise broken("the manifest has no bbox") from None
     if release.areas is None:
         if not isinstance(options.get("places"), list) or not isinstance(options.get("cells"), int):
             raise broken("the manifest does not describe the grid")
