@@ -92,7 +92,7 @@ def plain_glove(trajectories, k):
             values = plain_pairs(pool.samples.astype(np.int64), pool.place, np.full(len(others), a), others, *caps)
             matrix[np.minimum(a, others), np.maximum(a, others)] = values
         else:
-            pool.remove(a)
+            pool.rest(a)
     return merges
 
 

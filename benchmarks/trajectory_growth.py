@@ -7,7 +7,7 @@ import math
 from flowveil.charts._ticks import log_ticks
 
 WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 44, 48
+LEFT, RIGHT, TOP, BOTTOM = 64, 36, 44, 48
 
 
 def growth_svg(title, points, gpu):

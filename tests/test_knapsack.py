@@ -37,7 +37,7 @@ def brute_force(problem, target, delta):
     return cost
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(problems(loss="tiles", most_nodes=8), st.integers(1, 30), deltas)
 def test_equals_brute_force(problem, target, delta):
     """Every origin area has the cheapest of all its destination maps within its share."""
@@ -58,7 +58,7 @@ def test_equals_brute_force(problem, target, delta):
         assert loss + price * suppressed == pytest.approx(expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(hierarchies(12).flatmap(lambda tree: flows_between(tree, tree, most_trips=60)), st.integers(1, 4), deltas)
 def test_compiled_kernel_equals_plain(flows, k, delta):
     """The compiled loops choose the same cells as the Python functions they are made from."""

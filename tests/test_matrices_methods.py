@@ -152,20 +152,24 @@ def test_mutant_uncharged_root_split_is_caught_by_the_ledger(monkeypatch):
         _daf.daf_homogeneity(Points(cells, np.full(16, 900), (400, 400)), Ledger(2.0))
 
 
-def test_daf_entropy_beats_the_published_grids_on_a_gaussian():
-    """In four dimensions at 1000 a side, on queries of 5 and 10 % around trips (the benchmark does it at full size)."""
-    cells = np.rint(np.random.default_rng(3).normal(500, 50, (100_000, 4))).astype(np.int64)
-    distinct, counts = np.unique(cells, axis=0, return_counts=True)
-    points = Points(distinct, counts, (1000,) * 4)
-    for size in ("5%", "10%"):
-        workload = make_workload(points, size, "records", 100)
-        error = {
-            method: np.mean(
-                [mre(workload, answer_boxes(workload, method(points, Ledger(1.0))))["mre"] for _ in range(3)]
-            )
-            for method in (_grids.eug, _grids.ebp, _daf.daf_entropy)
-        }
-        assert error[_daf.daf_entropy] < min(error[_grids.eug], error[_grids.ebp])
+def test_daf_entropy_beats_the_published_grids_on_gaussians():
+    """In four dimensions at 1000 a side, on queries of 5 and 10 % around trips: the mean of four random clusters.
+
+    One cluster may favor a grid that happens to fit it. The benchmark does ten at full size.
+    """
+    methods = (_grids.eug, _grids.ebp, _daf.daf_entropy)
+    error = np.zeros((2, len(methods)))
+    for seed in range(4):
+        random = np.random.default_rng([seed, 4])
+        cells = np.rint(random.normal(random.integers(0, 1000, 4), 50, (100_000, 4))).astype(np.int64)
+        cells = cells[((cells >= 0) & (cells < 1000)).all(axis=1)]
+        points = Points(*np.unique(cells, axis=0, return_counts=True), (1000,) * 4)
+        for row, size in enumerate(("5%", "10%")):
+            workload = make_workload(points, size, "records", 100)
+            error[row] += [mre(workload, answer_boxes(workload, run(points, Ledger(1.0))))["mre"] for run in methods]
+
+    assert (error[:, 2] < error[:, 0]).all()
+    assert (error[:, 2] < error[:, 1]).all()
 
 
 @pytest.mark.parametrize(

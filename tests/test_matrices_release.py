@@ -107,6 +107,14 @@ def test_flows_are_read_like_any_release(flows_folder):
     assert release.manifest["promise"]["kind"] == "differential-privacy"
 
 
+def test_crowd_metrics_do_not_fit(flows_folder, city_trips):
+    """Evaluating crowds of a release with noise is refused, as is anonymizing flows with a method that adds noise."""
+    with pytest.raises(InputError, match="do not fit"):
+        fv.evaluate(flows_folder, city_trips)
+    with pytest.raises(InputError, match="adds noise"):
+        fv.anonymize(fv.build_flows(city_trips, "h3:7"), "daf-entropy")
+
+
 @pytest.mark.parametrize("method", ["daf-entropy", "daf-homogeneity", "noisy-mosaic"])
 def test_consistent_column(method, matrix, tiles, tmp_path):
     """On request one more column reconciles all depths; its sum is not the raw one, and verify accepts it."""
@@ -251,6 +259,22 @@ def test_query(kind, request, matrix, tiles):
         fv.query(folder, stops={1: CITY_BBOX})
 
 
+@pytest.mark.parametrize("kind", ["cells", "flows"])
+def test_errors_of_a_written_release(kind, request, city_trips):
+    """A release is measured against its trips on seeded queries; the figures are those of the release in memory."""
+    folder = request.getfixturevalue(f"{kind}_folder")
+
+    one, two = (fv.query_errors(folder, city_trips, queries=20) for _ in range(2))
+
+    assert one == two
+    assert list(one) == [
+        "random",
+        *(f"{size}% {place}" for size in (1, 5, 10) for place in ("uniform", "records")),
+    ]
+    assert one["10% records"]["empty"] == 0
+    assert one["10% records"]["zero"] > one["10% records"]["mre"]
+
+
 def test_query_of_other_releases(tmp_path):
     """Only releases with noise answer queries."""
     with pytest.raises(InputError, match="not a release with noise"):
@@ -371,6 +395,8 @@ def test_command_line(city_trips, tmp_path, capsys):
         assert run(["query", folder, f"--origin-bbox={CITY_BBOX[0]},{CITY_BBOX[1]},{EAST},{NORTH}", "--json"]) == 0
         answer = json.loads(capsys.readouterr().out)
         assert answer["low"] < answer["estimate"] < answer["high"]
+    assert run(["query", cells, "--against", str(city_trips)]) == 0
+    assert "10% records" in capsys.readouterr().out
     assert run([*common, cells, "--method", "daf-entropy"]) == 2
     assert run(["anonymize", str(city_trips), "-o", f"{cells}2", "--method", "eug", box]) == 2
     assert run(["anonymize", str(city_trips), "-o", f"{cells}2", "--epsilon", "1"]) == 2
@@ -378,6 +404,41 @@ def test_command_line(city_trips, tmp_path, capsys):
     assert run(["anonymize", str(city_trips), "-o", f"{cells}2", "--cells", "10"]) == 2
     TAMPERED["a box is gone"](tmp_path / "cells")
     assert run(["verify", cells]) == 1
+
+
+def test_command_line_with_stops_and_frames(city_trips, tmp_path, capsys):
+    """Six dimensions from stops on the way, four from where persons are in the morning and in the evening."""
+    stops, frames, samples = tmp_path / "stops", tmp_path / "frames", tmp_path / "samples.csv"
+    rows = [
+        f"p{at % 9},{CITY_BBOX[0] + 0.1},{NORTH},2024-05-{1 + at // 9:02} {hour}:00"
+        for at in range(90)
+        for hour in (8, 18)
+    ]
+    samples.write_text("\n".join(["user_id,lon,lat,time", *rows]))
+    common = ["--method", "daf-entropy", "--epsilon", "2", f"--bbox={BBOX}", "--cells", "20", "-o"]
+    on_the_way = ["--stops", "end_lon,end_lat"]
+    times = ["--frames", "morning=6-10,evening=17-21", "--max-trips-per-person", "3"]
+
+    assert run(["anonymize", str(city_trips), *common, str(stops), *on_the_way]) == 0
+    assert run(["anonymize", str(samples), *common, str(frames), *times]) == 0
+    for folder in (stops, frames):
+        assert run(["verify", str(folder)]) == 0
+    capsys.readouterr()
+    assert run(["query", str(stops), f"--stop-bbox={BBOX}", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["boxes"] > 1
+    assert pq.read_schema(stops / "cells.parquet").names[10:12] == ["low_5", "high_5"]
+    assert json.loads((frames / "manifest.json").read_text())["options"]["places"] == ["morning", "evening"]
+    assert run(["anonymize", str(samples), *common, str(tmp_path / "no"), *times, *on_the_way]) == 2
+
+
+def test_query_of_a_frame(tmp_path):
+    """A release of frames is asked by their names."""
+    table = pa.table({"user_id": ["a"], "time": ["2024-05-01 07:00:00"], "lon": [EAST], "lat": [NORTH]})
+    matrix = fv.build_frame_matrix(table, CITY_BBOX, 10, frames="6-10", max_trips_per_person=1)
+    folder = fv.add_noise(matrix, "uniform", 1.0).write(tmp_path / "out")
+
+    half = fv.query(folder, places={"6-10": (CITY_BBOX[0], CITY_BBOX[1], EAST, CITY_BBOX[3])})
+    assert half.estimate == pytest.approx(fv.query(folder).estimate / 2)
 
 
 def test_advise(capsys):

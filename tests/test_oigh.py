@@ -38,7 +38,7 @@ def plain_cuts(tree):
     return cuts
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(hierarchies(12))
 def test_uniform_cuts_equal_joining_one_step_at_a_time(tree):
     """Every cut is the one that plain steps reach, so it covers each tile once."""
@@ -49,7 +49,7 @@ def test_uniform_cuts_equal_joining_one_step_at_a_time(tree):
     assert actual == plain_cuts(tree)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["tiles", "steps"]))
 def test_equals_exhaustive_search(problem, precision):
     """The answer is the best of all pairs of uniform cuts within the budget, or there is none."""

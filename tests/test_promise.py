@@ -13,6 +13,7 @@ import pytest
 
 import flowveil as fv
 from flowveil.cli._main import run
+from flowveil.release._manifest import promise_text
 from flowveil.synthetic import CITY_BBOX, City
 
 METHODS = [method.name for method in fv.methods() if method.promise == "k-anonymity"]
@@ -144,7 +145,8 @@ def split(flows, areas, manifest, _):
     new = set_value(set_value(old, "area", 0, child), "tiles", 0, h3.cell_to_children_size(child, 8))
     lat, lon = h3.cell_to_latlng(child)
     new = set_value(set_value(new, "lon", 0, lon), "lat", 0, lat)
-    return flows, pa.concat_tables([areas, new]), manifest
+    areas = pa.concat_tables([areas, new]).sort_by([("side", "descending"), ("area", "ascending")])
+    return flows, areas.replace_schema_metadata(old.schema.metadata), manifest
 
 
 def changed_volume(flows, areas, manifest, _):
@@ -216,7 +218,8 @@ def test_mutants_are_caught(written, city_trips, tmp_path, capsys, mutate):
     flows, areas, manifest = mutate(flows, areas, manifest, k)
     write(flows, tmp_path / "out" / "flows.parquet")
     write(areas, tmp_path / "out" / "areas.parquet")
-    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    manifest["promise_text"] = promise_text(manifest["promise"])
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
     assert run(["verify", str(tmp_path / "out"), "--against", str(city_trips)]) == 1
     error = capsys.readouterr().err

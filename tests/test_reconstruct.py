@@ -57,7 +57,7 @@ def overlap(one, other):
     return wide * high / ((one[2] - one[0]) * (one[3] - one[1]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_equals_the_double_sum(data):
     """Every pair of zones gets the sum over flows of volume times both overlaps."""

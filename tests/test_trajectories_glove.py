@@ -156,3 +156,19 @@ def test_threads_change_nothing(variant, monkeypatch):
 
     assert several == [one, one]
     assert len(one) > 100
+
+
+def test_packing_changes_nothing(monkeypatch):
+    """When the array of samples is full, groups that are gone make room for new ones."""
+    trajectories = read_trajectories(phones(100, samples=60), BBOX)
+    expected = glove(trajectories, 10)
+    monkeypatch.setattr("flowveil.trajectories._pool._SPARE", 1.0)
+    packed = []
+    pack = Pool._pack
+    monkeypatch.setattr(Pool, "_pack", lambda self, more: packed.append(more) or pack(self, more))
+
+    actual = glove(trajectories, 10)
+
+    assert packed
+    assert expected.merges == actual.merges
+    assert readable(expected) == readable(actual)

@@ -269,3 +269,22 @@ def test_refused_options(records, option, value):
     """Amounts that cannot be read, or are finer than the grid, are refused."""
     with pytest.raises(InputError):
         trajectories.anonymize(records, 2, bbox=PHONES_BBOX, **{option: value})
+
+
+def test_nothing_is_made_of_wrong_groups(records):
+    """Groups that are too small, lose samples or claim presence are refused before anything is written."""
+    from flowveil.trajectories._glove import Group, Grouping, glove
+    from flowveil.trajectories._release import make_release
+
+    data = trajectories.read_trajectories(records, PHONES_BBOX)
+    first, *others = glove(data, K).groups
+    late = first.samples[:, -1:] + np.array([[10], [10], [0], [0], [0], [0]])
+    wrong = {
+        "fewer than": Group(first.members[:2], first.samples),
+        "would be lost": Group(first.members, first.samples[:, 1:]),
+        "nobody was seen": Group(first.members, np.concatenate([first.samples, late + 10**6], axis=1)),
+    }
+
+    for message, group in wrong.items():
+        with pytest.raises(PromiseError, match=message):
+            make_release(data, Grouping([group, *others]), {}, K)

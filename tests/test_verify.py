@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 import flowveil as fv
 from flowveil._errors import InputError, VerificationError
 from flowveil.engine import scan
+from flowveil.places._h3grid import H3Grid
 from flowveil.places._h3index import cells_of_points
 from flowveil.release._manifest import ABSENCE, promise_text
 from flowveil.trips import read_trips
@@ -62,6 +63,7 @@ ORDER = (
     *("grid", "hierarchy", "crs", "bbox", "method_options"),
     *("kind", "k", "unit", "volumes", "areas", "weight", "k_weight", "min_tiles", "max_suppression", "elsewhere"),
 )
+SIDES = ("origin", "destination")
 AS_PROMISED = "<the words of the promise>"
 
 
@@ -318,7 +320,6 @@ def ward_draft() -> Draft:
 
 
 SQUARE_ZONES = ZONES.append_column("geometry", [[shapely.to_wkb(shapely.box(x, 50, x + 1, 51)) for x in range(4)]])
-SHAPES = {"zone_id=3": (2, 3), "town=x": (0, 2), "county=c": (0, 3), "county=d": (3, 4)}
 
 
 def shapes_draft() -> Draft:
@@ -611,6 +612,12 @@ def split_area(draft: Draft) -> None:
     draft.areas.insert(0, cell_area(EAST_1, 9, "origin"))
 
 
+def only_the_world(draft: Draft) -> None:
+    """Publish one flow, and say nothing of its area."""
+    draft.flows = [{"origin": "world", "destination": "world", "trips": 5}]
+    draft.areas = [{"area": "world", "side": side} | WORLD for side in SIDES]
+
+
 def swap_origins(draft: Draft) -> None:
     """Exchange the origins of two flows."""
     draft.flows[0]["origin"], draft.flows[1]["origin"] = WEST, EAST
@@ -623,7 +630,8 @@ def swap_keys(part: str | None) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         target = content[part] if part else content
-        target[next(iter(target))] = target.pop(next(iter(target)))
+        first = next(iter(target))
+        target[first] = target.pop(first)
         (folder / "manifest.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     return change
@@ -737,14 +745,7 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     "vertex added to zones": ("shapes", reshape(ring(lambda p: [p[0], middle(p), *p[1:]]), 1), "geometry of the area"),
     "zones without geometry": ("shapes", change("areas", 1, geometry=None), "geometry of the area"),
     "center among zones": ("zones", change("areas", 1, lon=11.000001), "center of the area"),
-    "bbox as world": (
-        "quadtree",
-        lambda draft: [
-            draft.flows.__setitem__(slice(None), [{"origin": "world", "destination": "world", "trips": 5}]),
-            draft.areas.__setitem__(slice(None), [WORLD | {"side": side} for side in ("origin", "destination")]),
-        ],
-        "the center of the area world is not that of the bbox",
-    ),
+    "world without the bbox": ("quadtree", only_the_world, "the center of the area world is not that of the bbox"),
     "members of a dendrogram": ("ward", change("areas", 1, members=["1", "2", "4"]), "not the zones that its id names"),
     "world with tiles": ("h3", change("areas", 3, tiles=7), "though no bbox was given"),
     "all with members": ("zones", change("areas", 0, members=["1"]), "lists members"),
@@ -834,7 +835,15 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     ),
     "column that is never null": (
         "h3",
-        rewritten("flows.parquet", lambda t: t.cast(t.schema.set(2, t.schema.field(2).with_nullable(False)))),
+        rewritten("flows.parquet", lambda t: t.cast(t.schema.set(2, t.schema.field(2).with_nullable(nullable=False)))),
+        "the schema of flows.parquet is not that of the format",
+    ),
+    "field ids": (
+        "h3",
+        rewritten(
+            "flows.parquet",
+            lambda t: t.cast(t.schema.set(2, t.schema.field(2).with_metadata({"PARQUET:field_id": "77"}))),
+        ),
         "the schema of flows.parquet is not that of the format",
     ),
     "bytes before the footer": ("h3", hide("flows.parquet", in_footer=False), "bytes that belong to no column"),
@@ -876,7 +885,7 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     "method with noise": ("h3", manifest(method="identity"), "'method' of the manifest"),
     "options is a list": ("h3", manifest(options=[]), "'options' is not an object"),
     "promise is null": ("h3", manifest(promise=None), "the promise is not an object"),
-    "other kind": ("h3", promise(kind="differential-privacy"), "the promise is not k-anonymity"),
+    "other kind": ("h3", promise(kind="l-diversity"), "the promise is not k-anonymity"),
     "overlapping": ("h3", promise(areas="overlapping"), "assignment file"),
     "volumes": ("h3", promise(volumes=["exact"]), "neither exact nor lower-bound"),
     "areas": ("h3", promise(areas={}), "neither disjoint nor overlapping"),
@@ -952,7 +961,7 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     ),
     "manifest with a longer number": (
         "h3",
-        tamper(replaced("manifest.json", b"5.75", b"5.750")),
+        tamper(replaced("manifest.json", b"5.75,", b"5.750,")),
         "not written as the format says",
     ),
     "keys of the manifest": ("h3", tamper(swap_keys(None)), "the keys of the manifest are not in the order"),
@@ -1064,7 +1073,7 @@ def test_one_person_counts_once(tmp_path: Path) -> None:
     """Fifty trips of one person are a crowd of one."""
     draft = h3_draft()
     draft.trips = trips_of_cells([(EAST_1, WEST_1, "anna")] * 50).drop_columns(["w"])
-    draft.flows = [{"origin": EAST_1, "destination": WEST_1, "persons": 50, "trips": 50}]
+    draft.flows = [{"origin": EAST_1, "destination": WEST_1, "trips": 50, "persons": 50}]
     draft.areas = [cell_area(EAST_1, 9, "origin"), cell_area(WEST_1, 9, "destination")]
     draft.manifest["promise"] = manifest_of({}, k=10, unit="person_id")["promise"]
 
@@ -1184,8 +1193,8 @@ def releases(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[tuple[str, str
                 {
                     "origin": origin,
                     "destination": destination,
-                    "persons": len(set(inside)) + step,
                     "trips": len(inside) + step,
+                    "persons": len(set(inside)) + step,
                 }
             )
     return flows, trips, draw(st.integers(1, 2)), draw(st.sampled_from([1.0, 0.5]))
@@ -1227,6 +1236,34 @@ def test_the_verdict_is_that_of_brute_force(
             verdict = False
 
     assert verdict == brute_force(flows, trips, k, budget)
+
+
+# --- what the writer writes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_outlines_across_180_degrees_and_around_poles_are_those_that_are_written(binary: bool) -> None:
+    """Every cell of the globe up to resolution 1, and every group of them, has the outline that releases have."""
+    grid, ground = H3Grid(1, binary=binary), Cells(1, binary=binary)
+    cells = [int(cell, 16) for base in h3.get_res0_cells() for cell in h3.cell_to_children(base, 1)]
+    hierarchy, _ = grid.hierarchy(np.sort(np.array(cells, np.uint64)))
+
+    table = grid.describe(hierarchy, np.arange(1, len(hierarchy)))
+
+    assert all(ground.is_shape(*row) for row in zip(table.area, table.geometry, strict=True))
+
+
+def test_heights_of_zones_are_not_published(tmp_path: Path) -> None:
+    """Zones with a third dimension make a release without, which verifies."""
+    solid = [shapely.to_wkb(shapely.force_3d(shapely.box(x, 50, x + 1, 51), 7.0)) for x in range(4)]
+    zones = ZONES.append_column("geometry", [solid])
+    trips = zones_draft().trips.slice(0, 5)
+    release = fv.anonymize(fv.build_flows(trips, zones=zones, hierarchy=["zone_id", "town", "county"]), k=5)
+
+    folder = release.write(tmp_path / "out")
+
+    assert not any(shapely.has_z(shapely.from_wkb(release.areas["geometry"].to_pylist())))
+    assert verify(folder, trips, zones=zones).flows == release.flows.num_rows
 
 
 # --- points on borders --------------------------------------------------------------------------------------------

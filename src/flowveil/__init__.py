@@ -12,6 +12,7 @@ from flowveil.matrices import (
     build_matrix,
     build_tile_matrix,
     query,
+    query_errors,
 )
 from flowveil.methods import Method, methods
 from flowveil.reconstruct import Reconstruction, reconstruct
@@ -45,6 +46,7 @@ __all__ = [
     "frontier",
     "methods",
     "query",
+    "query_errors",
     "read_release",
     "read_trips",
     "reconstruct",

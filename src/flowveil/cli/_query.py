@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flowveil.cli import _options as options
-from flowveil.cli._terminal import print_json, show
+from flowveil.cli._parse import pairs
+from flowveil.cli._terminal import print_json, progress, show
 from flowveil.matrices import query as ask
+from flowveil.matrices import query_errors
 
 _BOX = "W,S,E,N"
 
@@ -21,13 +24,40 @@ def query(
     stop_bbox: Annotated[
         list[str] | None, typer.Option(metavar=_BOX, help="Trips that stop here; once for each stop, in order.")
     ] = None,
+    place_bbox: Annotated[
+        list[str] | None, typer.Option(metavar=f"NAME={_BOX}", help="A place of the manifest, e.g. a frame of the day.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="INPUT", help="In place of one query: errors of many, by the true trips. Private."
+        ),
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate the trips between boxes from a release with noise, with an error bar for the noise."""
+    if against is not None:
+        _measure(folder, against, as_json=as_json)
+        return
     stops = dict(enumerate(stop_bbox or [], start=1))
-    answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stops)
+    places = pairs(place_bbox or [], "--place-bbox")
+    answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stops, places=places)
     if as_json:
         print_json(asdict(answer))
         return
     typer.echo(f"about {show(answer.estimate)} trips (noise: {show(answer.low)} to {show(answer.high)} at 95 %)")
     typer.echo(answer.meaning)
+
+
+def _measure(folder: Path, against: str, *, as_json: bool) -> None:
+    with progress() as doing:
+        doing("asking many queries")
+        rows = query_errors(folder, against)
+    if as_json:
+        print_json(rows)
+        return
+    names = {"mre": "mre %", "median": "median %", "mae": "mean error", "zero": "always 0 %", "empty": "empty"}
+    typer.echo(f"{'queries':14}" + "".join(f"{name:>16}" for name in names.values()))
+    for queries, figures in rows.items():
+        typer.echo(f"{queries:14}" + "".join(f"{show(figures[name]):>16}" for name in names))
+    typer.echo("These figures are computed from the true trips: keep them private.", err=True)

@@ -63,7 +63,7 @@ class SampleOptions:
 def anonymize(
     samples: SampleOptions,
     output: Output,
-    k: Annotated[int, typer.Option("-k", help="Fewest users who share a trajectory.")] = 2,
+    k: Annotated[int, typer.Option("-k", help="Fewest users who share a trajectory.")] = 10,
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,

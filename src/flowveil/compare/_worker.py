@@ -64,7 +64,7 @@ def _run(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[str, An
 def _homogeneous(release: Release) -> bool:
     """Whether the areas of each end are one map: none lies in another."""
     flows, published = release.source, release.published
-    if flows is None or published is None:
+    if flows is None or published is None or published.areas is not None:
         return False
     return _is_map(flows.origins, published.origin) and _is_map(flows.destinations, published.destination)
 

@@ -4,6 +4,7 @@ from flowveil.matrices._advise import WARNING as ADVICE_WARNING
 from flowveil.matrices._advise import advise
 from flowveil.matrices._build import DEFAULT_CELLS, build_matrix, build_tile_matrix
 from flowveil.matrices._frames import build_frame_matrix
+from flowveil.matrices._measure import query_errors
 from flowveil.matrices._methods import MOSAIC, adds_noise
 from flowveil.matrices._points import Grid, Matrix, Points
 from flowveil.matrices._query import Answer, query
@@ -28,5 +29,6 @@ __all__ = [
     "build_tile_matrix",
     "is_noisy",
     "query",
+    "query_errors",
     "verify_noisy",
 ]

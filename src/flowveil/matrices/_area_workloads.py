@@ -24,12 +24,27 @@ def lay_grid(grid: TileGrid, cells: int) -> IntArray:
 
 
 def answer_leaves(
-    workload: Workload, grid: TileGrid, leaves: Leaves, tile_of_cell: IntArray, counts: IntArray | None = None
+    workload: Workload,
+    grid: TileGrid,
+    leaves: Leaves,
+    tile_of_cell: IntArray,
+    counts: IntArray | FloatArray | None = None,
 ) -> FloatArray:
     """Return what flows between areas answer: trips are taken to be spread evenly over the cells of both areas."""
     ends = [grid.ladder.tiles(leaves.pairs.level[:, side], leaves.pairs.area[:, side]) for side in (0, 1)]
-    whole = _running(tile_of_cell, len(grid.ladder.leaf))
-    values = (leaves.counts if counts is None else counts).astype(np.float64)
+    return answer_runs(workload, ends, leaves.counts if counts is None else counts, tile_of_cell, len(grid.ladder.leaf))
+
+
+def answer_runs(
+    workload: Workload,
+    ends: list[tuple[IntArray, IntArray]],
+    counts: IntArray | FloatArray,
+    tile_of_cell: IntArray,
+    tiles: int,
+) -> FloatArray:
+    """Return the same for areas given as runs of tiles: the first and the one after the last, at both ends."""
+    whole = _running(tile_of_cell, tiles)
+    values = counts.astype(np.float64)
     for start, end in ends:
         values = values / np.maximum(whole[end] - whole[start], 1)
     answers = np.empty(len(workload.low))
@@ -37,7 +52,7 @@ def answer_leaves(
         total = values
         for (start, end), axis in zip(ends, (0, 2), strict=True):
             block = tile_of_cell[low[axis] : high[axis], low[axis + 1] : high[axis + 1]]
-            inside = _running(block, len(grid.ladder.leaf))
+            inside = _running(block, tiles)
             total = total * (inside[end] - inside[start])
         answers[number] = total.sum()
     return answers

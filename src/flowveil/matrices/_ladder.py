@@ -88,3 +88,15 @@ def _finest(tree: Hierarchy, nodes: IntArray) -> IntArray:
         if not lone.any():
             return found
         found[lone] = tree.first_child[found[lone]]
+
+
+def runs(leaf: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:
+    """Return for each node of the tree its first tile and the one after its last."""
+    start, end = np.full(len(parent), len(leaf)), np.zeros(len(parent), np.int64)
+    nodes, place = leaf.copy(), np.arange(len(leaf))
+    while len(nodes):
+        np.minimum.at(start, nodes, place)
+        np.maximum.at(end, nodes, place + 1)
+        nodes = parent[nodes]
+        nodes, place = nodes[nodes >= 0], place[nodes >= 0]
+    return start, end

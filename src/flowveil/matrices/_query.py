@@ -46,19 +46,21 @@ def query(
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
     stops: Mapping[int, str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | None = None,
 ) -> Answer:
     """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
 
-    stops: boxes by the number of the stop, from 1. A place without a box may be anywhere.
+    stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
+    without a box may be anywhere.
     """
     written = read_noisy(release)
     wanted = {"origin": origin, "destination": destination}
-    wanted |= {f"stop {number}": box for number, box in (stops or {}).items()}
+    wanted |= {f"stop {number}": box for number, box in (stops or {}).items()} | dict(places or {})
     boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}
-    places = written.manifest["options"].get("places", ["origin", "destination"])
+    known = written.manifest["options"].get("places", ["origin", "destination"])
     for name in boxes:
-        if name not in places:
-            raise InputError(f"the release knows no {name}", f"it knows: {', '.join(places)}")
+        if name not in known:
+            raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
     share = _cell_shares(written, boxes) if written.areas is None else _area_shares(written, boxes)
     estimate = float(share @ written.counts)
     noise = float(np.sqrt((share**2) @ variance(written.scales)))

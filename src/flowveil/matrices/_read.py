@@ -67,7 +67,7 @@ def is_noisy(path: str | Path) -> bool:
     try:
         manifest = json.loads((Path(path) / MANIFEST).read_text(encoding="utf-8"))
         return bool(manifest["promise"]["kind"] == _KIND)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # a hostile manifest may nest deeply
         return False
 
 

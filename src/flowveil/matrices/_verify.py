@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil.matrices._ladder import runs
 from flowveil.matrices._read import broken, read_noisy
 from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
 from flowveil.matrices._tiles import make_tile_grid
@@ -80,7 +81,7 @@ def _check_areas(release: WrittenRelease) -> None:
         grid = make_tile_grid(parse_bbox(options["bbox"]), options["grid"], options["hierarchy"])
     except (KeyError, TypeError, ValueError):
         raise broken("the manifest does not describe the grid") from None
-    start, end = _runs(grid.ladder.leaf, grid.tree.parent)
+    start, end = runs(grid.ladder.leaf, grid.tree.parent)
     names = grid.places.ids(grid.tree, np.arange(len(grid.tree)))
     number = {name: node for node, name in enumerate(names)}
     sides = [release.table[side].to_pylist() for side in ("origin", "destination")]
@@ -95,18 +96,6 @@ def _check_areas(release: WrittenRelease) -> None:
     if sum(size[0] * size[1]) != len(grid.ladder.leaf) ** 2:
         raise broken("the flows do not cover every pair of tiles once")
     _check_overlap(grid.tree.parent, origin, start[destination], end[destination])
-
-
-def _runs(leaf: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each node of the tree its first tile and the one after its last."""
-    start, end = np.full(len(parent), len(leaf)), np.zeros(len(parent), np.int64)
-    nodes, place = leaf.copy(), np.arange(len(leaf))
-    while len(nodes):
-        np.minimum.at(start, nodes, place)
-        np.maximum.at(end, nodes, place + 1)
-        nodes = parent[nodes]
-        nodes, place = nodes[nodes >= 0], place[nodes >= 0]
-    return start, end
 
 
 def _check_overlap(parent: IntArray, origin: IntArray, start: IntArray, end: IntArray) -> None:

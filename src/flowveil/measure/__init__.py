@@ -1,6 +1,7 @@
 """Measures of what was lost."""
 
+from flowveil.measure._boxes import cover_boxes
 from flowveil.measure._cover import cover
 from flowveil.measure._metrics import Published, Rest, metrics
 
-__all__ = ["Published", "Rest", "cover", "metrics"]
+__all__ = ["Published", "Rest", "cover", "cover_boxes", "metrics"]

@@ -10,12 +10,12 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil.flows import WEIGHT_UNIT, add_by_group
 from flowveil.measure._cover import cover
-from flowveil.places import ROOT, meters_between
+from flowveil.places import ROOT, NodeAreas, meters_between
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.flows import Flows
-    from flowveil.places import Hierarchy
+    from flowveil.places import Areas
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,25 @@ class Published:
     destination: IntArray
     trips: IntArray  # as published: a lower bound where filtered trips were not counted again
     elsewhere: Rest | None = None  # what is reported of the trips left out, if anything is
+    areas: tuple[Areas, Areas] | None = None  # what the numbers above mean, if not nodes
+    group: IntArray | None = None  # by tile pair: the flow that holds it, where it does not follow from nodes
+
+    def sides(self, flows: Flows) -> tuple[Areas, Areas]:
+        """Return what the areas of origins and destinations are."""
+        return self.areas or (NodeAreas(flows.places, flows.origins), NodeAreas(flows.places, flows.destinations))
 
     def sorted(self) -> Published:
         """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
         order = np.lexsort((self.destination, self.origin))
-        return replace(self, origin=self.origin[order], destination=self.destination[order], trips=self.trips[order])
+        place = np.full(len(order) + 1, -1, np.int64)
+        place[order] = np.arange(len(order))
+        return replace(
+            self,
+            origin=self.origin[order],
+            destination=self.destination[order],
+            trips=self.trips[order],
+            group=None if self.group is None else place[self.group],
+        )
 
 
 def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> dict[str, Any]:
@@ -50,7 +64,9 @@ def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> 
     if tiles not in {"tree", "all"}:
         raise InputError(f"tiles cannot be counted as {tiles!r}", "count tiles as tree or all")
     published = published.sorted()
-    group = cover(flows, published.origin, published.destination)
+    group = published.group
+    if group is None:
+        group = cover(flows, published.origin, published.destination)
     origin_tiles, destination_tiles = _tiles(flows, published, tiles)
     total, kept = flows.total, int(published.trips.sum())
     suppressed = total - kept
@@ -65,8 +81,8 @@ def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> 
         "c_dm": int((published.trips.astype(object) ** 2).sum()) + total * suppressed,
         "c_avg": kept / len(published.trips) / k,
         "gdm": _distances(flows, published, group),
-        "mao": _mean_size(flows, flows.origins, published.origin, published.trips),
-        "mad": _mean_size(flows, flows.destinations, published.destination, published.trips),
+        "mao": _mean_size(published.sides(flows)[0], published.origin, published.trips),
+        "mad": _mean_size(published.sides(flows)[1], published.destination, published.trips),
         "flows": len(published.trips),
         "origin_areas": len(np.unique(published.origin)),
         "destination_areas": len(np.unique(published.destination)),
@@ -86,8 +102,8 @@ def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]
         return {}
     sizes = np.add(*_tiles(flows, published, tiles))
     trees = flows.origins, flows.destinations
-    area = _count_tiles(flows, trees[rest.first], rest.area, tiles)
-    whole = _count_tiles(flows, trees[1 - rest.first], np.full(len(rest.area), ROOT), tiles)
+    area = _count_tiles(NodeAreas(flows.places, trees[rest.first]), rest.area, tiles)
+    whole = _count_tiles(NodeAreas(flows.places, trees[1 - rest.first]), np.full(len(rest.area), ROOT), tiles)
     reported = int(rest.trips.sum())
     kept = int(published.trips.sum()) + reported
     return {
@@ -99,17 +115,13 @@ def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]
 
 
 def _tiles(flows: Flows, published: Published, tiles: str) -> tuple[FloatArray, FloatArray]:
-    return (
-        _count_tiles(flows, flows.origins, published.origin, tiles),
-        _count_tiles(flows, flows.destinations, published.destination, tiles),
-    )
+    origins, destinations = published.sides(flows)
+    return _count_tiles(origins, published.origin, tiles), _count_tiles(destinations, published.destination, tiles)
 
 
-def _count_tiles(flows: Flows, hierarchy: Hierarchy, nodes: IntArray, tiles: str) -> FloatArray:
-    if tiles == "tree":
-        return hierarchy.tiles[nodes].astype(np.float64)
-    distinct, position = np.unique(nodes, return_inverse=True)
-    known = flows.places.describe(hierarchy, distinct).tiles
+def _count_tiles(areas: Areas, numbers: IntArray, tiles: str) -> FloatArray:
+    distinct, position = np.unique(numbers, return_inverse=True)
+    known = areas.tiles(distinct) if tiles == "tree" else areas.describe(distinct).tiles
     return np.asarray(np.where(known < 0, np.nan, known)[position], np.float64)
 
 
@@ -132,13 +144,16 @@ def _distances(flows: Flows, published: Published, group: IntArray) -> dict[str,
     """Return mean, median and standard deviation of the meters from tile centre to area centre, both ends pooled."""
     inside = group >= 0
     distances = []
-    for hierarchy, leaf, area in (
-        (flows.origins, flows.origin[inside], published.origin[group[inside]]),
-        (flows.destinations, flows.destination[inside], published.destination[group[inside]]),
+    sides = published.sides(flows)
+    for hierarchy, leaf, areas, area in (
+        (flows.origins, flows.origin[inside], sides[0], published.origin[group[inside]]),
+        (flows.destinations, flows.destination[inside], sides[1], published.destination[group[inside]]),
     ):
-        distinct, position = np.unique(leaf * len(hierarchy) + area, return_inverse=True)
-        tile, node = np.divmod(distinct, len(hierarchy))
-        meters = meters_between(*_centers(flows, hierarchy, tile), *_centers(flows, hierarchy, node))
+        width = int(area.max(initial=0)) + 1
+        distinct, position = np.unique(leaf * width + area, return_inverse=True)
+        tile, number = np.divmod(distinct, width)
+        tiles = NodeAreas(flows.places, hierarchy)
+        meters = meters_between(*_centers(tiles, tile), *_centers(areas, number))
         distances.append(meters[position])
     meters = np.concatenate(distances)
     if np.isnan(meters).any():  # an area without a centre: leaving it out would flatter the release
@@ -152,16 +167,16 @@ def _distances(flows: Flows, published: Published, group: IntArray) -> dict[str,
     return {"mean": float(mean), "median": float(median), "sd": float(deviation)}
 
 
-def _centers(flows: Flows, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-    distinct, position = np.unique(nodes, return_inverse=True)
-    lon, lat = flows.places.centers(hierarchy, distinct)
+def _centers(areas: Areas, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+    distinct, position = np.unique(numbers, return_inverse=True)
+    lon, lat = areas.centers(distinct)
     return lon[position], lat[position]
 
 
-def _mean_size(flows: Flows, hierarchy: Hierarchy, nodes: IntArray, trips: IntArray) -> float | None:
+def _mean_size(areas: Areas, numbers: IntArray, trips: IntArray) -> float | None:
     """Return the size of the areas at one end in square kilometers, averaged over trips."""
-    distinct, position = np.unique(nodes, return_inverse=True)
-    sizes = flows.places.square_kilometers(hierarchy, distinct)
+    distinct, position = np.unique(numbers, return_inverse=True)
+    sizes = areas.square_kilometers(distinct)
     return _number(np.average(sizes[position], weights=trips))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import IntArray
 
 AXES = 4  # longitude and latitude of origin and destination
 
@@ -84,15 +84,37 @@ def _cut_values(values: IntArray, trips: IntArray) -> IntArray:
 cut_values = njit(cache=True)(_cut_values)
 
 
+def _best_cut(
+    axis: int,
+    records: IntArray,
+    points: IntArray,
+    trips: IntArray,
+    crowd: tuple[IntArray, IntArray, IntArray, IntArray, tuple[int, int, int]],
+    seen: IntArray,
+    tick: int,
+) -> tuple[int, int]:
+    """Sort records along an axis, in place; return where to cut them and at which value, (0, 0) if no cut passes."""
+    records[:] = records[np.argsort(points[axis][records])]
+    values = points[axis][records]
+    weight, visit_start, person, tile, least = crowd
+    for value in cut_values(values, trips[records]):
+        place = np.searchsorted(values, value, side="right")
+        if crowd_passes(records[:place], trips, weight, visit_start, person, tile, least, seen, tick) and crowd_passes(
+            records[place:], trips, weight, visit_start, person, tile, least, seen, tick + 1
+        ):
+            return place, value
+        tick += 2
+    return 0, 0
+
+
+best_cut = njit(cache=True)(_best_cut)
+
+
 def _partition(
     points: IntArray,
     frame: IntArray,
     trips: IntArray,
-    weight: IntArray,
-    visit_start: IntArray,
-    person: IntArray,
-    tile: IntArray,
-    least: tuple[int, int, int],
+    crowd: tuple[IntArray, IntArray, IntArray, IntArray, tuple[int, int, int]],
     marks: int,
 ) -> tuple[IntArray, IntArray]:
     """Cut the space of points (one row an axis) until no cut leaves two halves that pass.
@@ -101,44 +123,38 @@ def _partition(
     lowest and the highest value of each axis. Returns the region of each point and the bounds of each region.
     """
     count = points.shape[1]
-    region = np.zeros(count, np.int64)
-    bounds = np.empty((count, 2, AXES), np.int64)
-    regions = 0
+    region, bounds = np.zeros(count, np.int64), np.empty((count, 2, AXES), np.int64)
+    order = np.arange(count)
+    start, end, box = np.zeros(count, np.int64), np.zeros(count, np.int64), np.empty((count, 2, AXES), np.int64)
+    end[0], box[0] = count, frame
+    waiting, regions, tick = 1, 0, 1
     whole = np.empty(AXES)
     for axis in range(AXES):
         whole[axis] = max(points[axis].max() - points[axis].min(), 1)
     seen = np.zeros((3, marks), np.int64)
-    tick = 0
-    waiting = [(np.arange(count), frame.copy())]
-    while len(waiting) > 0:
-        records, box = waiting.pop()
-        width = np.empty(AXES)
+    width = np.empty(AXES)
+    while waiting:
+        waiting -= 1
+        records = order[start[waiting] : end[waiting]]
         for axis in range(AXES):
             values = points[axis][records]
-            width[axis] = -(values.max() - values.min()) / whole[axis]
-        cut = False
-        for axis in np.argsort(width, kind="mergesort"):
-            if cut or width[axis] == 0:
-                break
-            records = records[np.argsort(points[axis][records], kind="mergesort")]
-            values = points[axis][records]
-            for value in cut_values(values, trips[records]):
-                place = np.searchsorted(values, value, side="right")
-                tick += 2
-                if crowd_passes(
-                    records[:place], trips, weight, visit_start, person, tile, least, seen, tick
-                ) and crowd_passes(records[place:], trips, weight, visit_start, person, tile, least, seen, tick + 1):
-                    below, above = box.copy(), box.copy()
-                    below[1, axis] = value
-                    above[0, axis] = value
-                    waiting.append((records[:place], below))
-                    waiting.append((records[place:], above))
-                    cut = True
-                    break
-        if not cut:
+            width[axis] = (values.max() - values.min()) / whole[axis]
+        place = value = 0
+        while place == 0 and width.max() > 0:
+            axis = int(np.argmax(width))
+            width[axis] = 0
+            place, value = best_cut(axis, records, points, trips, crowd, seen, tick)
+            tick += 4
+        if place == 0:
             region[records] = regions
-            bounds[regions] = box
+            bounds[regions] = box[waiting]
             regions += 1
+            continue
+        start[waiting + 1], end[waiting + 1], box[waiting + 1] = start[waiting] + place, end[waiting], box[waiting]
+        end[waiting] = start[waiting] + place
+        box[waiting, 1, axis] = value
+        box[waiting + 1, 0, axis] = value
+        waiting += 2
     return region, bounds[:regions].copy()
 
 

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.methods import atg, crosscut, knapsack, mosaic, nested, odkanon, oigh, suppression, uniform_tiles
+from flowveil.methods import (
+    atg,
+    crosscut,
+    knapsack,
+    mondrian,
+    mosaic,
+    nested,
+    odkanon,
+    oigh,
+    suppression,
+    uniform_tiles,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -160,6 +171,14 @@ _METHODS = (
             _V_TARGET,
             Option("delta", knapsack.DELTA, "price of a suppressed trip, as a share of the tiles of both axes"),
         ),
+    ),
+    Method(
+        name="mondrian",
+        family="rectangles",
+        promise="k-anonymity",
+        summary="cut the space of flows at medians while both halves pass: rectangles, nothing left out (Mondrian)",
+        steers=False,
+        solve=mondrian.solve,
     ),
     Method(
         name="uniform-tiles",

@@ -32,9 +32,9 @@ def solve(problem: Problem) -> Solution:
             tile_points(flows.places, flows.destinations, flows.destination, frame),
         ]
     )
-    region, bounds = _mondrian.partition(
-        points, np.stack([np.tile(frame[:2], 2), np.tile(frame[2:], 2)]), flows.trips, *_crowd(problem)
-    )
+    crowd, marks = _crowd(problem)
+    box = np.stack([np.tile(frame[:2], 2), np.tile(frame[2:], 2)])
+    region, bounds = _mondrian.partition(points, box, flows.trips, crowd, marks)
     if len(bounds) == 1 and not problem.measure_pairs(*np.zeros((2, len(flows)), np.int64)).publishable.all():
         raise PromiseError("no flow reaches the requirement", "lower k or bring more data")
     return as_solution(region, bounds, frame, closed=bbox is not None)
@@ -53,8 +53,8 @@ def as_solution(region: IntArray, bounds: IntArray, frame: IntArray, *, closed: 
     return Solution(origin[order], destination[order], flow[region], rectangles=rectangles)
 
 
-def _crowd(problem: Problem) -> tuple[object, ...]:
-    """Return what the kernel needs to test crowds."""
+def _crowd(problem: Problem) -> tuple[tuple[object, ...], int]:
+    """Return what the kernel needs to test crowds, and how many persons or tiles there may be."""
     flows, requirement = problem.flows, problem.requirement
     people = flows.people
     weight = flows.weight if people is None else people.weight
@@ -69,4 +69,4 @@ def _crowd(problem: Problem) -> tuple[object, ...]:
     if weight is None:
         weight = np.zeros(max(len(flows), marks), np.int64)
     least = (requirement.k, requirement.least_weight, requirement.min_tiles)
-    return weight, visit_start, person, np.stack([flows.origin, flows.destination]), least, marks
+    return (weight, visit_start, person, np.stack([flows.origin, flows.destination]), least), marks

@@ -7,21 +7,29 @@ from flowveil.places._h3grid import H3Grid
 from flowveil.places._hierarchy import ROOT, Hierarchy
 from flowveil.places._places import AreaTable, BoundingBox, Places
 from flowveil.places._quadtree import Quadtree
+from flowveil.places._rectangles import UNIT, Areas, NodeAreas, RectangleAreas, Rectangles, make_frame, tile_points
 from flowveil.places._zone_table import ZoneTable, read_zones
 from flowveil.places._zones import Zones
 
 __all__ = [
     "ROOT",
+    "UNIT",
     "AreaTable",
+    "Areas",
     "BoundingBox",
     "H3Grid",
     "Hierarchy",
+    "NodeAreas",
     "Places",
     "Quadtree",
+    "RectangleAreas",
+    "Rectangles",
     "ZoneTable",
     "Zones",
     "choose_places",
+    "make_frame",
     "meters_between",
     "parse_bbox",
     "read_zones",
+    "tile_points",
 ]

@@ -208,8 +208,8 @@ def _mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
 def _outline(cell: int, near: float) -> shapely.Geometry:
     """Return the boundary with longitudes near `near`, so that neither 180 degrees nor a pole tears it apart."""
     lat, lon = np.array(h3.cell_to_boundary(cell)).T
-    lon = np.unwrap(lon, period=360)
-    lon += 360 * np.round((near - lon[0]) / 360)
+    turns = np.round((np.unwrap(lon, period=360) - lon) / 360)  # whole, so that corners that cells share stay the same
+    lon += 360 * (turns + np.round((near - lon[0]) / 360))
     around = lon[0] + 360 * np.round((lon[-1] - lon[0]) / 360)  # the first corner, met again after one turn
     if around != lon[0]:  # the ring goes round a pole: close it along the pole
         pole = 90.0 if lat.mean() > 0 else -90.0

@@ -1,6 +1,6 @@
 """Rectangles in degrees, in place of nodes of a tree.
 
-Whole numbers of ten-millionths of a degree (a centimeter): a tile's centre lies in a rectangle or not, without rounding.
+Bounds: whole ten-millionths of a degree (a centimeter): a tile's centre lies in a rectangle or not, without rounding.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from flowveil.places._geodesy import square_kilometers
 from flowveil.places._places import AreaTable
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil.places._hierarchy import Hierarchy
     from flowveil.places._places import BoundingBox, Places
 
 UNIT = 10_000_000  # parts of a degree
 _GLOBE = (-180.0, -90.0, 180.0, 90.0)
-_MOST_COMPARED = 20_000_000  # rectangles times tiles looked at together, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
 class Rectangles:
     """Rectangles inside a frame, numbered by their bounds: west, south, east, north, one row each.
 
-    One holds the points above its west and south up to its east and north, these included; on the frame, all bounds are.
+    One holds the points above its west and south up to its east and north, these included; on the frame all are.
     """
 
     bounds: IntArray
@@ -45,14 +46,17 @@ class Rectangles:
         beyond: BoolArray = (self.bounds == self.frame).any(axis=1)
         return beyond & (not self.closed)
 
-    def hold(self, points: IntArray) -> BoolArray:
-        """Return for every rectangle (rows) and point (columns; points have rows lon, lat) whether it lies inside."""
-        found = np.ones((len(self), points.shape[1]), bool)
+    def hold(self, points: IntArray) -> tuple[IntArray, IntArray]:
+        """Return all pairs (number of a rectangle, number of a point inside it), sorted; points have rows lon, lat."""
+        tree = shapely.STRtree(shapely.points(points[0], points[1]))
+        box, point = tree.query(shapely.box(*(self.bounds[:, side] for side in range(4))))
+        inside = np.ones(len(box), bool)
         for axis in range(2):
-            low, high = self.bounds[:, axis], self.bounds[:, axis + 2]
-            low = np.where(low == self.frame[axis], low - 1, low)
-            found &= (points[axis] > low[:, None]) & (points[axis] <= high[:, None])
-        return found
+            low = self.bounds[box, axis]
+            inside &= (points[axis][point] > low) | (low == self.frame[axis])
+        box, point = box[inside], point[inside]
+        order = np.lexsort((point, box))
+        return box[order], point[order]
 
     def part(self, numbers: IntArray) -> Rectangles:
         """Return some of the rectangles."""
@@ -61,16 +65,19 @@ class Rectangles:
 
 def make_frame(bbox: BoundingBox | None) -> IntArray:
     """Return the bounds of everything: those of a bbox, or the globe's."""
-    return np.rint(np.array(bbox or _GLOBE) * UNIT).astype(np.int64)
+    frame: IntArray = np.rint(np.array(bbox or _GLOBE) * UNIT).astype(np.int64)
+    return frame
 
 
 def tile_points(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: IntArray) -> IntArray:
     """Return the centres of tiles as whole numbers, rows lon and lat; one outside the frame is moved onto its edge."""
-    lon, lat = places.centers(hierarchy, nodes)
+    distinct, position = np.unique(nodes, return_inverse=True)
+    lon, lat = places.centers(hierarchy, distinct)
     if not (np.isfinite(lon) & np.isfinite(lat)).all():
         raise InputError("a zone has no centre", "rectangles need lon and lat columns or a geometry for every zone")
     points = np.rint(np.stack([lon, lat]) * UNIT).astype(np.int64)
-    return np.clip(points, frame[:2, None], frame[2:, None])
+    inside: IntArray = np.clip(points, frame[:2, None], frame[2:, None])[:, position]
+    return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +127,10 @@ class RectangleAreas:
     def _inside(self, numbers: IntArray) -> list[IntArray]:
         """Return for each rectangle which leaves lie in it, as places in the list of leaves."""
         points = tile_points(self.places, self.hierarchy, self._leaves, self.rectangles.frame)
-        step = max(1, _MOST_COMPARED // max(1, points.shape[1]))
-        found: list[IntArray] = []
-        for start in range(0, len(numbers), step):
-            held = self.rectangles.part(numbers[start : start + step]).hold(points)
-            found += [np.flatnonzero(row) for row in held]
-        return found
+        box, point = self.rectangles.part(numbers).hold(points)
+        return np.split(point, np.searchsorted(box, np.arange(1, len(numbers))))
 
-    def _shapes(self, numbers: IntArray) -> object:
+    def _shapes(self, numbers: IntArray) -> npt.NDArray[np.object_]:
         edges = self.rectangles.bounds[numbers] / UNIT
         return np.asarray(shapely.box(edges[:, 0], edges[:, 1], edges[:, 2], edges[:, 3]), object)
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil.places import NodeAreas, RectangleAreas
 from flowveil.problem._axis import Axis
 from flowveil.problem._cube import build_cube
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows, Measures
+    from flowveil.places import Areas, Rectangles
     from flowveil.problem._cube import Cube
     from flowveil.problem._requirement import Requirement
 
@@ -72,12 +74,22 @@ class NodePairs:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a method found: pairs of nodes to publish, and which tile pairs each counts."""
+    """What a method found: pairs of nodes (or rectangles) to publish, and which tile pairs each counts."""
 
-    origin: IntArray  # by flow: node of the origins' tree
+    origin: IntArray  # by flow: node of the origins' tree, or number of a rectangle
     destination: IntArray
     group: IntArray  # by tile pair: the flow that counts it, -1 where suppressed
     exact: bool = True  # every flow counts all trips of its area pair
     notes: tuple[str, ...] = ()  # choices the method made, for the audit file
     first: int = 0  # the axis that comes first: 0 origins, 1 destinations
     areas: IntArray | None = None  # nodes of the first axis, where they are one map; None: those of the flows
+    rectangles: Rectangles | None = None  # of both ends, in place of nodes
+
+    def sides(self, flows: Flows) -> tuple[Areas, Areas]:
+        """Return what the areas of origins and destinations are."""
+        if self.rectangles is None:
+            return NodeAreas(flows.places, flows.origins), NodeAreas(flows.places, flows.destinations)
+        return (
+            RectangleAreas(self.rectangles, flows.places, flows.origins),
+            RectangleAreas(self.rectangles, flows.places, flows.destinations),
+        )

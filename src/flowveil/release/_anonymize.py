@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flowveil._errors import InputError, PromiseError, UnknownNameError
 from flowveil.measure import Published, Rest
 from flowveil.methods import find_method
@@ -17,8 +19,10 @@ from flowveil.release._tables import areas_table, flows_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from flowveil._arrays import IntArray
     from flowveil.flows import Flows, Measures
     from flowveil.methods import Method
+    from flowveil.places import Areas
     from flowveil.problem import Solution
 
 DEFAULT_METHOD = "mosaic"
@@ -58,6 +62,8 @@ def anonymize(
     measures = _check(problem, solution, chosen, share)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     published = Published(solution.origin, solution.destination, measures.trips)
+    if solution.rectangles is not None:
+        published = replace(published, areas=solution.sides(flows), group=solution.group)
     if rest is not None:
         published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips))
     return Release(
@@ -71,6 +77,7 @@ def anonymize(
             exact=solution.exact,
             max_suppression=share,
             elsewhere=elsewhere,
+            rectangles=solution.rectangles is not None,
         ),
         source=flows,
         published=published,
@@ -116,8 +123,10 @@ def _check(problem: Problem, solution: Solution, method: Method, share: float | 
             "no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas"
         )
     measures = flows.measure(solution.group, len(solution.origin))
+    sides = solution.sides(flows)
     good = problem.requirement.passes(
-        measures, flows.origins.tiles[solution.origin], flows.destinations.tiles[solution.destination]
+        measures,
+        *(_tiles(areas, ends) for areas, ends in zip(sides, (solution.origin, solution.destination), strict=True)),
     )
     if not good.all():
         raise PromiseError(f"{method.name} returned a flow that fails the requirement", "please report this bug")
@@ -128,3 +137,8 @@ def _check(problem: Problem, solution: Solution, method: Method, share: float | 
             "allow more with --max-suppression, lower k, or use a coarser grid",
         )
     return measures
+
+
+def _tiles(areas: Areas, numbers: IntArray) -> IntArray:
+    distinct, position = np.unique(numbers, return_inverse=True)
+    return areas.tiles(distinct)[position]

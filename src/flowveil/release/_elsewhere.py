@@ -37,6 +37,10 @@ def find_elsewhere(problem: Problem, solution: Solution) -> Elsewhere:
         raise InputError(
             "elsewhere needs true volumes, but filtered trips are not counted again", "leave out reinstate=false"
         )
+    if solution.rectangles is not None:  # methods with rectangles leave nothing out
+        nothing = np.zeros(0, np.int64)
+        group = np.full(len(problem.flows), -1, np.int64)
+        return Elsewhere(solution.first, nothing, group, problem.flows.measure(group, 0))
     axis = problem.axes[solution.first]
     areas = solution.areas
     if areas is None:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import shapely
 
 from flowveil._errors import InputError
 from flowveil.flows import build_flows
-from flowveil.measure import Published, Rest, metrics
+from flowveil.measure import Published, Rest, cover_boxes, metrics
+from flowveil.places import UNIT, RectangleAreas, Rectangles, make_frame
 from flowveil.release._elsewhere import ELSEWHERE
 from flowveil.release._read import read_audit, read_release
 from flowveil.trips import Trips, read_trips
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows
     from flowveil.places import Hierarchy
+    from flowveil.release._release import Release
 
 
 def evaluate(
@@ -39,6 +42,8 @@ def evaluate(
     Input options (columns, where, zones) come from the audit file beside the release unless they are given.
     """
     content = read_release(release)
+    if content.manifest["promise"]["kind"] == "differential-privacy":
+        raise InputError("the metrics of crowds do not fit a release with noise", "ask it with flowveil query")
     story = read_audit(release).get("input", {})
     if not isinstance(trips, Trips):
         trips = read_trips(trips, columns or story.get("columns"), where or story.get("where"))
@@ -53,7 +58,28 @@ def evaluate(
         unit=None if promise["unit"] == "trip" else promise["unit"],
         weight=promise.get("weight"),
     )
+    if "shapes" in promise:
+        return metrics(flows, _between_rectangles(flows, content), promise["k"], tiles)
     return metrics(flows, _published(flows, content.flows, reports="elsewhere" in promise), promise["k"], tiles)
+
+
+def _between_rectangles(flows: Flows, content: Release) -> Published:
+    """Return the flows of a release between rectangles."""
+    areas = content.areas
+    shape = dict(zip(areas["area"].to_pylist(), shapely.from_wkb(areas["geometry"].to_pylist()), strict=True))
+    names = sorted(shape, key=lambda name: int(name.removeprefix("r:")))
+    bounds = np.rint(shapely.bounds(np.array([shape[name] for name in names], object)) * UNIT).astype(np.int64)
+    bbox = flows.provenance.bbox
+    rectangles = Rectangles(bounds, make_frame(bbox), closed=bbox is not None)
+    origin, destination = (
+        np.array([int(name.removeprefix("r:")) for name in content.flows[end].to_pylist()], np.int64)
+        for end in ("origin", "destination")
+    )
+    group = cover_boxes(flows, rectangles, origin, destination)
+    sides = tuple(RectangleAreas(rectangles, flows.places, tree) for tree in (flows.origins, flows.destinations))
+    trips = np.asarray(content.flows["trips"].to_numpy(), np.int64)
+    rest = Rest(0, np.zeros(0, np.int64), np.zeros(0, np.int64)) if "elsewhere" in content.manifest["promise"] else None
+    return Published(origin, destination, trips, rest, (sides[0], sides[1]), group)
 
 
 def _published(flows: Flows, table: pa.Table, *, reports: bool) -> Published:

@@ -25,6 +25,7 @@ def make_manifest(
     exact: bool,
     max_suppression: float | None,
     elsewhere: bool = False,
+    rectangles: bool = False,
 ) -> dict[str, Any]:
     """Return the manifest; it holds nothing but what the user typed and constants."""
     promise: dict[str, Any] = {
@@ -44,6 +45,8 @@ def make_manifest(
         promise["max_suppression"] = max_suppression
     if elsewhere:
         promise["elsewhere"] = True
+    if rectangles:
+        promise["shapes"] = "rectangles"
     options = flows.places.settings()
     if flows.provenance.bbox is not None:
         options["bbox"] = list(flows.provenance.bbox)
@@ -88,6 +91,10 @@ def promise_text(promise: Mapping[str, Any]) -> str:
         sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         sentences.append(f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out.")
+    if "shapes" in promise:
+        sentences.append(
+            "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
+        )
     if "elsewhere" in promise:
         sentences.append(
             "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."

@@ -10,12 +10,13 @@ import pyarrow as pa
 import shapely
 
 from flowveil.flows import WEIGHT_UNIT, add_by_group
+from flowveil.places import NodeAreas
 from flowveil.release._elsewhere import ELSEWHERE
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.flows import Flows, Measures
-    from flowveil.places import Hierarchy, Places
+    from flowveil.places import Areas, Hierarchy, Places
     from flowveil.problem import Solution
     from flowveil.release._elsewhere import Elsewhere
 
@@ -29,12 +30,11 @@ GEO_METADATA = {
 
 def flows_table(flows: Flows, solution: Solution, measures: Measures, elsewhere: Elsewhere | None = None) -> pa.Table:
     """Return one row a flow, sorted by the ids of its areas."""
-    origin = area_ids(flows.places, flows.origins, solution.origin)
-    destination = area_ids(flows.places, flows.destinations, solution.destination)
+    sides = solution.sides(flows)
+    origin, destination = _ids(sides[0], solution.origin), _ids(sides[1], solution.destination)
     tables = [_rows(flows, origin, destination, solution.group, measures)]
     if elsewhere is not None:
-        tree = (flows.origins, flows.destinations)[elsewhere.first]
-        ends = [area_ids(flows.places, tree, elsewhere.area), [ELSEWHERE] * len(elsewhere.area)]
+        ends = [_ids(sides[elsewhere.first], elsewhere.area), [ELSEWHERE] * len(elsewhere.area)]
         origin, destination = ends[elsewhere.first], ends[1 - elsewhere.first]
         tables.append(_rows(flows, origin, destination, elsewhere.group, elsewhere.measures))
     return pa.concat_tables(tables).sort_by([("origin", "ascending"), ("destination", "ascending")])
@@ -59,7 +59,8 @@ def areas_table(flows: Flows, solution: Solution, elsewhere: Elsewhere | None = 
     nodes = [solution.origin, solution.destination]
     if elsewhere is not None:
         nodes[elsewhere.first] = np.concatenate([nodes[elsewhere.first], elsewhere.area])
-    table = areas_of_nodes(flows.places, (flows.origins, nodes[0]), (flows.destinations, nodes[1]))
+    sides = solution.sides(flows)
+    table = _areas((sides[0], nodes[0]), (sides[1], nodes[1]))
     if elsewhere is None or not len(elsewhere.area):
         return table
     row = {"area": ELSEWHERE, "side": ("origin", "destination")[1 - elsewhere.first]}  # and null in all other columns
@@ -72,19 +73,28 @@ def areas_of_nodes(
     places: Places, origins: tuple[Hierarchy, IntArray], destinations: tuple[Hierarchy, IntArray]
 ) -> pa.Table:
     """Return the areas of flows between nodes of trees."""
-    sides = [_side(places, *origins, "origin"), _side(places, *destinations, "destination")]
+    first, second = (NodeAreas(places, tree) for tree, _ in (origins, destinations))
+    return _areas((first, origins[1]), (second, destinations[1]))
+
+
+def _areas(origins: tuple[Areas, IntArray], destinations: tuple[Areas, IntArray]) -> pa.Table:
+    sides = [_side(*origins, "origin"), _side(*destinations, "destination")]
     return pa.concat_tables(sides).replace_schema_metadata({"geo": json.dumps(GEO_METADATA)})
 
 
 def area_ids(places: Places, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
     """Return the ids of nodes, which may repeat."""
-    distinct, position = np.unique(nodes, return_inverse=True)
-    names = places.ids(hierarchy, distinct)
+    return _ids(NodeAreas(places, hierarchy), nodes)
+
+
+def _ids(areas: Areas, numbers: IntArray) -> list[str]:
+    distinct, position = np.unique(numbers, return_inverse=True)
+    names = areas.ids(distinct)
     return [names[place] for place in position.tolist()]
 
 
-def _side(places: Places, hierarchy: Hierarchy, nodes: IntArray, side: str) -> pa.Table:
-    known = places.describe(hierarchy, np.unique(nodes))
+def _side(areas: Areas, numbers: IntArray, side: str) -> pa.Table:
+    known = areas.describe(np.unique(numbers))
     columns = {
         "area": pa.array(known.area, pa.string()),
         "side": pa.array([side] * len(known.area), pa.string()),

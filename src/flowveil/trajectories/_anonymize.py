@@ -23,7 +23,7 @@ _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])i?B\s*")
 
 def anonymize(
     source: Any,
-    k: int = 2,
+    k: int = 10,
     *,
     bbox: str | Iterable[float] | None = None,
     variant: str = "strict",

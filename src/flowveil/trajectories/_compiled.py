@@ -1,4 +1,7 @@
-"""How loops are compiled: kept on disk, and without Python's lock, so that threads share the work."""
+"""How loops are compiled: kept on disk, and without Python's lock, so that threads share the work.
+
+numba notices a change in a loop's own file only: after changing a loop that another file calls, remove `__pycache__`.
+"""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class _Run:
         self._merge(row, other)
         done = len(self.crowds[row].members) >= self.k if row in self.crowds else False
         if done and self.variant != "loose":
-            self.pool.remove(row)
+            self.pool.rest(row)
         neighbors.replace(row, other)
         if len(self.found.merges) % 100 == 0:
             tell(f"merged {len(self.found.merges):,} times, {int(self.pool.alive.sum()):,} groups are left")

@@ -36,7 +36,8 @@ class Pool:
         self.end = boxes.shape[1]
         self.place = np.stack([trajectories.start[:-1], trajectories.start[1:], np.ones(count, np.int64)])
         self.boxes = _envelopes(boxes, trajectories.start).astype(self.dtype)
-        self.alive: BoolArray = np.ones(count, np.bool_)
+        self.alive: BoolArray = np.ones(count, np.bool_)  # takes part
+        self.kept: BoolArray = np.ones(count, np.bool_)  # has samples
         self.done: BoolArray = np.zeros(count, np.bool_)
         self.sweep = True
 
@@ -60,12 +61,17 @@ class Pool:
         self.boxes[1::2, group] = samples[1::2].max(axis=1)
         self.done[group] = done
 
-    def remove(self, group: int) -> None:
-        """Take a group out of the run."""
+    def rest(self, group: int) -> None:
+        """Let a group take no more part; its samples stay."""
         self.alive[group] = False
 
+    def remove(self, group: int) -> None:
+        """Drop a group and its samples."""
+        self.alive[group] = False
+        self.kept[group] = False
+
     def _pack(self, more: int) -> None:
-        kept = np.flatnonzero(self.alive)
+        kept = np.flatnonzero(self.kept)
         used = int((self.place[1, kept] - self.place[0, kept]).sum())
         new: Whole = np.empty((6, int(_SPARE * (used + more)) + 1024), self.dtype)
         self.end = 0

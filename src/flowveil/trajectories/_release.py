@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowveil._errors import InputError
+from flowveil._errors import InputError, PromiseError
 from flowveil.release._audit import fingerprint
 from flowveil.release._write import MANIFEST, TRAJECTORIES, write_folder
 from flowveil.trajectories._grid import MICROSECONDS_PER_MINUTE
@@ -63,6 +63,8 @@ class TrajectoryRelease:
 
 def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, Any], k: int) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
+    if any(len(group.members) < k for group in found.groups):
+        raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
     order = sorted(range(len(found.groups)), key=lambda number: _content(found, number))
     groups = [found.groups[number] for number in order]
     table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups])
@@ -70,7 +72,10 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
     for number, group in enumerate(groups):
         group_of[group.members] = number
     kept, unsupported = _coverage(trajectories, [group.samples for group in groups], group_of)
+    thresholds = options.get("max_extent") or options.get("max_duration")
     rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
+    if not thresholds and (kept < rows)[group_of >= 0].any():
+        raise PromiseError("samples of a member would be lost", "this is a bug: please report it")
     members = pa.table(
         {
             "user_id": pa.array(trajectories.users, pa.string()),
@@ -131,7 +136,7 @@ def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int]
 def _coverage(trajectories: Trajectories, samples: list[IntArray], group_of: IntArray) -> tuple[IntArray, float]:
     """Return each user's input rows that lie in a published sample, and the share of (member, sample) pairs without."""
     kept = np.zeros(len(trajectories), np.int64)
-    pairs = empty = 0
+    seen = [np.zeros(boxes.shape[1], np.int64) for boxes in samples]
     for user in np.flatnonzero(group_of >= 0).tolist():
         boxes = samples[group_of[user]]
         own = slice(trajectories.start[user], trajectories.start[user + 1])
@@ -140,9 +145,17 @@ def _coverage(trajectories: Trajectories, samples: list[IntArray], group_of: Int
         box = boxes[:, np.maximum(home, 0)]
         inside = (home >= 0) & (t < box[1]) & (box[2] <= x) & (x < box[3]) & (box[4] <= y) & (y < box[5])
         kept[user] = trajectories.rows[own][inside].sum()
-        pairs += boxes.shape[1]
-        empty += boxes.shape[1] - len(np.unique(home[inside]))
-    return kept, empty / pairs
+        seen[group_of[user]][np.unique(home[inside])] += 1
+    _check_presence(seen)
+    sizes = np.bincount(group_of[group_of >= 0], minlength=len(samples))
+    pairs = sum(int(size) * len(part) for size, part in zip(sizes, seen, strict=True))
+    return kept, 1 - sum(int(part.sum()) for part in seen) / pairs
+
+
+def _check_presence(seen: list[IntArray]) -> None:
+    """Stop before anything is written if a sample would claim presence where nobody was."""
+    if any(not part.all() for part in seen):
+        raise PromiseError("a sample would be published in which nobody was seen", "this is a bug: please report it")
 
 
 def _manifest(trajectories: Trajectories, options: dict[str, Any], k: int) -> dict[str, Any]:

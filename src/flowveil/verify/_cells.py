@@ -100,6 +100,15 @@ class Cells:
             ends.append(tiles)
         return ends[0], ends[1], usable
 
+    def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return lon and lat of the centers of cells."""
+        points = np.array([h3.cell_to_latlng(tile) for tile in tiles.tolist()], np.float64).reshape(-1, 2)
+        return points[:, 1], points[:, 0]
+
+    def all_tiles(self) -> IntArray | None:
+        """Return nothing: a tree of cells holds those seen."""
+        return None
+
     def side(self, areas: Sequence[str]) -> ClimbingSide:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]

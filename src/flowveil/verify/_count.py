@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil.engine import Request
-    from flowveil.verify._elsewhere import Elsewhere, ElsewhereIndex
-    from flowveil.verify._ground import Ground, Side
+    from flowveil.verify._boxes import BoxIndex
+    from flowveil.verify._elsewhere import ElsewhereIndex
+    from flowveil.verify._ground import Ground
 
 _PERSON_BITS = 38  # persons and flows share 63 bits
 _LARGEST_SUM = 2**62
@@ -40,10 +41,8 @@ def count_trips(
     request: Request,
     bbox: tuple[float, float, float, float] | None,
     ground: Ground,
-    sides: tuple[Side, Side],
-    index: ElsewhereIndex,
+    index: ElsewhereIndex | BoxIndex,
     flows_total: int,
-    elsewhere: Elsewhere,
 ) -> Counts:
     """Read every trip, find the flow that holds it, and count."""
     trips = np.zeros(flows_total, np.int64)
@@ -53,9 +52,8 @@ def count_trips(
     for batch in scan(request):
         rows += batch.num_rows
         origin, destination, known = ground.locate(batch, usable_rows(batch, request, bbox))
-        flow = _flows_of(origin[known], destination[known], sides, index)
+        flow = index.locate(origin[known], destination[known])
         inside = flow != NONE
-        elsewhere.note(flow, origin[known], destination[known])
         count = _column(batch, "count")[known].astype(np.int64) if request.count else np.ones(len(flow), np.int64)
         usable_trips += int(count.sum())
         np.add.at(trips, flow[inside], count[inside])
@@ -127,18 +125,6 @@ class _Persons:
             raise InputError(
                 "a person has several weights", "a person has one weight; average it first, or leave out the unit"
             )
-
-
-def _flows_of(origin: IntArray, destination: IntArray, sides: tuple[Side, Side], index: ElsewhereIndex) -> IntArray:
-    """Return the flow that holds each pair of tiles, looking up every pair of areas once."""
-    areas = []
-    for side, tiles in zip(sides, (origin, destination), strict=True):
-        distinct, position = np.unique(tiles, return_inverse=True)
-        areas.append(side.smallest(distinct)[position])
-    width = len(sides[1].forest) + 1
-    pairs, position = np.unique((areas[0] + 1) * width + areas[1] + 1, return_inverse=True)
-    found: IntArray = index.find(pairs // width - 1, pairs % width - 1)[position]
-    return found
 
 
 def _column(batch: pa.RecordBatch, name: str) -> np.ndarray:  # type: ignore[type-arg]

@@ -78,6 +78,9 @@ class ElsewhereIndex:
     ) -> None:
         self._rows = np.flatnonzero(~elsewhere.flows)
         ordinary = tuple(number[self._rows] for number in ends)
+        self._sides = sides
+        self._ends = ends
+        self._elsewhere = elsewhere
         self._index = FlowIndex(flows.take(self._rows), sides[0].forest, sides[1].forest, (ordinary[0], ordinary[1]))
         self._first = elsewhere.first
         forest = sides[self._first].forest
@@ -87,6 +90,22 @@ class ElsewhereIndex:
         for area in np.argsort(forest.first).tolist():  # from the outside in
             if self._flow_of_area[area] == NONE:
                 self._flow_of_area[area] = self._flow_of_area[forest.parent[area]]
+
+    def locate(self, origin: IntArray, destination: IntArray) -> IntArray:
+        """Return the flow that counts each pair of tiles, -1 for none, looking up every pair of areas once."""
+        areas = []
+        for side, tiles in zip(self._sides, (origin, destination), strict=True):
+            distinct, position = np.unique(tiles, return_inverse=True)
+            areas.append(side.smallest(distinct)[position])
+        width = len(self._sides[1].forest) + 1
+        pairs, position = np.unique((areas[0] + 1) * width + areas[1] + 1, return_inverse=True)
+        found: IntArray = self.find(pairs // width - 1, pairs % width - 1)[position]
+        self._elsewhere.note(found, origin, destination)
+        return found
+
+    def tiles(self) -> tuple[IntArray, IntArray]:
+        """Return by flow the tiles of its areas at both ends."""
+        return self._elsewhere.tiles(self._sides, self._ends)
 
     def find(self, origin: IntArray, destination: IntArray) -> IntArray:
         """Return the flow that counts each pair of smallest areas, -1 for none; -1 stands for no area."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import shapely
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
 
 Point = tuple[float, float]  # lon, lat
 
@@ -41,6 +41,12 @@ class Ground(Protocol):
 
     def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return origin and destination tile of each row, and which rows have both; only `usable` rows are read."""
+
+    def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return lon and lat of the centers of tiles."""
+
+    def all_tiles(self) -> IntArray | None:
+        """Return every tile where a tree holds all, seen or not; None where it holds those seen."""
 
     def side(self, areas: Sequence[str]) -> Side:
         """Return the areas of one side, ready to say which holds a tile."""

@@ -17,7 +17,7 @@ from flowveil.verify._options import Options, parse_options
 _FORMAT = "flowveil-flows/1"
 _KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
-_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere")
+_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere", "shapes")
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
@@ -35,6 +35,7 @@ class Promise:
     k_weight: Fraction | None
     min_tiles: int
     max_suppression: float | None
+    rectangles: bool = False  # areas are rectangles, not nodes of a hierarchy
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -79,6 +80,8 @@ def _promise(promise: Any) -> Promise:
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise.get("elsewhere", True) is not True:
         raise broken("'elsewhere' of the promise is not true")
+    if promise.get("shapes", "rectangles") != "rectangles":
+        raise broken("'shapes' of the promise is not rectangles")
     weight = promise.get("weight")
     if "weight" in promise:
         _name(weight, "weight")
@@ -94,6 +97,7 @@ def _promise(promise: Any) -> Promise:
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         elsewhere="elsewhere" in promise,
+        rectangles="shapes" in promise,
     )
 
 

@@ -20,7 +20,7 @@ from flowveil.verify._ward import Dendrogram
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil.places import ZoneTable
     from flowveil.verify._ground import Point
     from flowveil.verify._tables import AreasTable
@@ -79,6 +79,19 @@ class Members:
         known = usable & pc.and_(ranks[0].is_valid(), ranks[1].is_valid()).to_numpy(zero_copy_only=False)
         origin, destination = (np.asarray(rank.fill_null(0), np.int64) for rank in ranks)
         return origin, destination, known
+
+    @property
+    def zone_ids(self) -> list[str]:
+        """The ids of all zones, by rank."""
+        return self._zones.ids
+
+    def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return lon and lat of zones."""
+        return self._zones.lon[tiles], self._zones.lat[tiles]
+
+    def all_tiles(self) -> IntArray | None:
+        """Return every zone: a tree of zones holds all of them."""
+        return np.arange(len(self._zones.ids))
 
     def side(self, areas: Sequence[str]) -> MemberSide:
         """Return the areas of one side."""

@@ -31,9 +31,9 @@ def read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
         with pq.ParquetFile(pa.BufferReader(data)) as file:
             _check_metadata(path.name, file.metadata, schema)
             _check_columns(path.name, file.schema_arrow, schema)
-            _check_layout(path.name, data, file.metadata)
-            table = file.read().cast(schema)
+            table = file.read().cast(schema)  # before a look at column chunks, where pyarrow aborts on a broken footer
             table.validate(full=True)
+            _check_layout(path.name, data, file.metadata)
             _check_same(path.name, data, file, _write_again(table))
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise broken(f"{path.name} cannot be read: {shown(error)}") from None

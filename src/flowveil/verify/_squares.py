@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil.verify._ground import Point
 
 _TOP = "world"
@@ -99,6 +99,17 @@ class Squares:
         """Return the squares of both ends; points that the projection does not reach have none."""
         ends = [self._squares(batch, end, usable) for end in ("start", "end")]
         return ends[0][0], ends[1][0], ends[0][1] & ends[1][1]
+
+    def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return lon and lat of the centers of squares."""
+        nodes = [_node_of_tile(tile) for tile in tiles.tolist()]
+        x, y = ([(node[axis] + 0.5) * self._side for node in nodes] for axis in (1, 2))
+        lon, lat = self._to_degrees.transform(x, y)
+        return np.array(lon, np.float64), np.array(lat, np.float64)
+
+    def all_tiles(self) -> IntArray | None:
+        """Return nothing: a tree of squares holds those seen."""
+        return None
 
     def side(self, areas: Sequence[str]) -> ClimbingSide:
         """Return the areas of one side."""

@@ -10,6 +10,7 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil.matrices import is_noisy, verify_noisy
 from flowveil.verify._areas import check_areas
+from flowveil.verify._boxes import Boxes, BoxIndex, check_members
 from flowveil.verify._cells import Cells
 from flowveil.verify._compare import check_crowd, check_published_crowd, check_suppression, check_volumes
 from flowveil.verify._count import count_trips
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from flowveil.verify._ground import Ground, Side
     from flowveil.verify._manifest import Promise
     from flowveil.verify._options import Options
-    from flowveil.verify._tables import AreasTable
+    from flowveil.verify._tables import AreasTable, FlowTable
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,16 @@ def verify(
     check_published_crowd(flows, promise)
     table = open_trips(trips, audit, columns, where)
     ground = _ground(options, areas, zones, audit, table)
-    check_areas(areas, ground, options.bbox)
-    origins, origin = _side(ground, flows.origin)
-    destinations, destination = _side(ground, flows.destination)
-    sides, ends = (origins, destinations), (origin, destination)
-    index = ElsewhereIndex(flows, sides, ends, elsewhere)
+    index: BoxIndex | ElsewhereIndex
+    if promise.rectangles:
+        index = _box_index(flows, areas, ground, options)
+    else:
+        check_areas(areas, ground, options.bbox)
+        index = _index(flows, ground, elsewhere)
     request = make_request(table, options, promise)
-    counts = count_trips(request, options.bbox, ground, sides, index, len(flows), elsewhere)
+    counts = count_trips(request, options.bbox, ground, index, len(flows))
     check_volumes(flows, counts, promise)
-    check_crowd(flows, counts, promise, *elsewhere.tiles(sides, ends))
+    check_crowd(flows, counts, promise, *index.tiles())
     check_suppression(int(flows.trips[~elsewhere.flows].sum()), counts, promise, audit)
     return Verification(_sentences(promise, audit), len(flows), counts.rows)
 
@@ -93,6 +95,19 @@ def _ground(options: Options, areas: AreasTable, zones: Any, audit: Mapping[str,
     if options.side is not None and options.crs is not None:
         return Squares(options.side, options.crs, options.bbox)
     return Members(open_zones(zones, audit, trips, options), options.columns, areas)
+
+
+def _box_index(flows: FlowTable, areas: AreasTable, ground: Ground, options: Options) -> BoxIndex:
+    boxes = Boxes(areas, options.bbox)
+    if isinstance(ground, Members):
+        check_members(areas, boxes, ground)
+    return BoxIndex(flows, boxes, ground)
+
+
+def _index(flows: FlowTable, ground: Ground, elsewhere: Elsewhere) -> ElsewhereIndex:
+    origins, origin = _side(ground, flows.origin)
+    destinations, destination = _side(ground, flows.destination)
+    return ElsewhereIndex(flows, (origins, destinations), (origin, destination), elsewhere)
 
 
 def _side(ground: Ground, ids: list[str]) -> tuple[Side, IntArray]:
