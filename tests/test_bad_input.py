@@ -337,8 +337,8 @@ DEMANDS = {
     for name, words, more in [
         ("k 0", "k is 0", ["-k", "0"]),
         ("k -1", "k is -1", ["-k", "-1"]),
-        ("k abc", "'abc' is not a valid int", ["-k", "abc"]),
-        ("k 2.5", "'2.5' is not a valid int", ["-k", "2.5"]),
+        ("k abc", "Invalid value for '-k'", ["-k", "abc"]),
+        ("k 2.5", "Invalid value for '-k'", ["-k", "2.5"]),
         ("k-weight without weight", "k_weight needs weights", ["--k-weight", "5"]),
         ("k-weight 0", "k_weight is 0", ["--weight", "weight", "--k-weight", "0"]),
         ("k-weight NaN", "k_weight is nan", ["--weight", "weight", "--k-weight", "nan"]),

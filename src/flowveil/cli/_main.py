@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
         return _fail(
             f"{type(error).__name__}: {error}", "this is a bug: please report it (FLOWVEIL_DEBUG=1 shows where)", 1
         )
-    return _end(code)
+    return _end(code) if arguments else 2  # without a command, the help that was shown is an answer to bad usage
 
 
 def _end(code: object) -> int:

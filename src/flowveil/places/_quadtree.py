@@ -157,11 +157,15 @@ class Quadtree:
 
 
 def _metric_crs(name: str) -> pyproj.CRS:
-    hint = "name a projected CRS in meters, e.g. --crs EPSG:32610"
+    hint = "name a projected CRS in meters by its code, e.g. --crs EPSG:32610"
     try:
         crs = pyproj.CRS.from_user_input(name)
     except pyproj.exceptions.CRSError:
         raise InputError(f"there is no CRS {name!r}", hint) from None
+    authority = crs.to_authority()
+    if authority is None:
+        raise InputError(f"the CRS {name!r} has no code of an authority", hint)
+    crs = pyproj.CRS.from_authority(*authority)  # what the manifest will name, to the last parameter
     if not crs.is_projected or any(axis.unit_conversion_factor != 1 for axis in crs.axis_info):
         raise InputError(f"the CRS {name!r} is not a plane in meters", hint)
     return crs
