@@ -30,6 +30,7 @@ def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]
     """
     with tempfile.TemporaryDirectory(prefix="flowveil-spill-") as folder:
         con = duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+        con.execute("SET enable_progress_bar = false")  # commands show their own
         try:
             if memory is not None:
                 if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):

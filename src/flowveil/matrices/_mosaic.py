@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Counted depths below the root, then leaves. On the synthetic city 3 to 5 hardly differ; fewer need more boxes.
 _DEPTHS = 5
 # Parts deserved: (count * epsilon / this) ** (4/3), the optimum of `eug-border` in four dimensions, which has 20 here.
-# A tree may be finer, since it stops by itself where trips are few: 2.5 was best on the synthetic city.
+# A tree may be finer, since it stops by itself where trips are few: the best of 2.5, 5 and 10 on the synthetic city.
 _TRIPS_A_PART = 2.5
 _POWER = 4 / 3
 _WORTH = 2  # fewer parts are not worth a cut
