@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from html import escape
 from typing import TYPE_CHECKING
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 120, 52, 48
-_LINE = 14  # height of a label
+_LINE, _LEADER = 14, 18  # height of a label, and its distance from the point
+_PUSHES = 50  # rounds of moving labels apart
 _ONE_MAP, _OTHER = "#d1495b", "#0b6e99"
 
 Point = tuple[float, float, str, bool]  # percent left out, gbar, method, one map for each end
@@ -64,19 +66,19 @@ def _body(points: list[Point]) -> list[str]:
         color = _ONE_MAP if one_map else _OTHER
         told = f"{escape(method)}: {share:.3g} % left out, gbar {gbar:.4g}"
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="{color}"><title>{told}</title></circle>')
-        parts.append(f'<text x="{x + 8:.1f}" y="{label + 4:.1f}">{escape(method)}</text>')
+        parts.append(f'<line x1="{x:.1f}" x2="{x + _LEADER - 2:.1f}" y1="{y:.1f}" y2="{label:.1f}" stroke="{color}"/>')
+        parts.append(f'<text x="{x + _LEADER:.1f}" y="{label + 4:.1f}">{escape(method)}</text>')
     return parts
 
 
 def _labels(places: list[tuple[float, float]]) -> list[float]:
-    """Return heights of labels beside their points, moved down where one would lie on another."""
-    heights = [0.0] * len(places)
-    done: list[tuple[float, float]] = []
-    for row in sorted(range(len(places)), key=lambda row: places[row][1]):
-        x, y = places[row]
-        for other_x, other_y in sorted(done, key=lambda place: place[1]):
-            if abs(other_x - x) < _RIGHT and abs(other_y - y) < _LINE:
-                y = other_y + _LINE
-        heights[row] = y
-        done.append((x, y))
+    """Return heights of labels beside their points, pushed apart where one would lie on another."""
+    heights = [y for _, y in places]
+    order = sorted(range(len(places)), key=lambda row: places[row][1])
+    for _ in range(_PUSHES):
+        for above, below in itertools.combinations(order, 2):
+            missing = _LINE - (heights[below] - heights[above])
+            if missing > 0 and abs(places[above][0] - places[below][0]) < _RIGHT:
+                heights[above] -= missing / 2
+                heights[below] += missing / 2
     return heights
