@@ -273,9 +273,7 @@ def test_bad_boxes_are_refused(text):
 def test_h3_outlines_at_the_seams_are_valid():
     """Cells on the date line and around the poles have valid outlines that hold their centre."""
     seams = [(89.99, 10.0), (-89.99, -70.0), (0.0, 180.0), (10.0, -179.99), (75.0, 179.9)]
-    cells = np.unique(
-        np.array([h3.latlng_to_cell(lat, lon, res) for lat, lon in seams for res in (2, 4)], np.uint64)
-    )
+    cells = np.unique(np.array([h3.latlng_to_cell(lat, lon, res) for lat, lon in seams for res in (2, 4)], np.uint64))
     grid = H3Grid(4, binary=True)
     tree, _ = grid.hierarchy(np.unique(np.concatenate([np.asarray(h3.cell_to_children(int(c), 4)) for c in cells])))
 
