@@ -35,7 +35,7 @@ def origin_cut(problem: Problem, target: float) -> tuple[BoolArray, BoolArray]:
     """
     tree = problem.flows.origins
     outflow = tree.add_up(add_by_group(problem.flows.origin, problem.flows.trips, len(tree)))
-    return best_cut(tree, (target - outflow) ** 2)
+    return best_cut(tree, np.asarray((target - outflow) ** 2, np.float64))
 
 
 def positive(name: str, value: str | float) -> float:

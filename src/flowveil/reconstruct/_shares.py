@@ -28,10 +28,11 @@ def shares_of_areas(areas: pa.Table, zones: ZoneTable) -> sparse.csr_array:
     row, column, share = _by_overlap(shapes, known, zones)
     number = {zone: place for place, zone in enumerate(zones.ids)}
     for area in np.flatnonzero(~known).tolist():
-        inside = [number[zone] for zone in members[area] or [] if zone in number]
+        zones_of_area = members[area] or []
+        inside = [number[zone] for zone in zones_of_area if zone in number]
         row += [area] * len(inside)
         column += inside
-        share += [1 / len(members[area])] * len(inside) if inside else []
+        share += [1 / len(zones_of_area)] * len(inside) if inside else []
     return sparse.csr_array((share, (row, column)), shape=(len(shapes), len(zones.ids)))
 
 

@@ -56,7 +56,7 @@ class Sites:
         # One sorted array for all neighborhoods, the row number being the whole part: one search draws for everybody.
         rows = np.arange(len(neighborhoods))[:, None] + pull / pull[:, -1:]
         found = np.searchsorted(rows.ravel(), living_in + random.random(len(living_in)), side="right")
-        return np.clip(found - living_in * len(self.positions), 0, len(self.positions) - 1)
+        return np.asarray(np.clip(found - living_in * len(self.positions), 0, len(self.positions) - 1), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _draw_workplaces(random: np.random.Generator, neighborhoods: Positions) -> S
 def _draw_hot_spots(random: np.random.Generator) -> Sites:
     others = _CENTER + scatter(random, _HOT_SPOTS - len(_LANDMARKS), _URBAN_REACH)
     positions = keep_inside(np.concatenate([_LANDMARKS, others]).astype(np.complex64))
-    return Sites(positions, _normalize(np.arange(1, _HOT_SPOTS + 1) ** -_HOT_SPOT_EXPONENT))
+    return Sites(positions, _normalize(np.arange(1.0, _HOT_SPOTS + 1) ** -_HOT_SPOT_EXPONENT))
 
 
 def _normalize(values: FloatArray) -> FloatArray:

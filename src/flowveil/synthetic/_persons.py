@@ -70,5 +70,5 @@ def draw_persons(seed: int, landscape: Landscape, count: int) -> Persons:
         works=random.random(count) < _SHARE_WORKING[age_group],
         sex=random.integers(len(SEXES), size=count, dtype=np.int8),
         age_group=age_group.astype(np.int8),
-        weight=np.round(weight, _WEIGHT_DECIMALS),
+        weight=np.asarray(np.round(weight, _WEIGHT_DECIMALS), np.float64),
     )

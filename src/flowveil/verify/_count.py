@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from flowveil.verify._forest import NONE
 from flowveil.verify._rows import usable_rows, whole_millionths
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
     from flowveil._arrays import IntArray
@@ -127,5 +128,5 @@ class _Persons:
             )
 
 
-def _column(batch: pa.RecordBatch, name: str) -> np.ndarray:  # type: ignore[type-arg]
+def _column(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
     return np.asarray(batch.column(name).to_numpy(zero_copy_only=False))
