@@ -187,7 +187,7 @@ def _generalize(trajectories: Trajectories, k: int) -> Baseline:
 def _first_holding(boxes: IntArray, samples: IntArray) -> IntArray:
     """Return for each sample the first box that holds it, or -1."""
     inside = (boxes[::2, None, :] <= samples[::2, :, None]) & (samples[1::2, :, None] <= boxes[1::2, None, :])
-    held: BoolArray = inside.all(axis=0)
+    held: BoolArray = np.asarray(inside.all(axis=0), bool)
     if not boxes.shape[1]:
         return np.full(samples.shape[1], -1)
     return np.where(held.any(axis=1), held.argmax(axis=1), -1)
