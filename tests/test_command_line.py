@@ -113,7 +113,9 @@ class TestDocuments:
     def test_every_option_in_the_document_exists(self):
         """The document promises no option that does not exist."""
         for name, command in COMMANDS.items():
-            known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+            known = {
+                option for parameter in command.params for option in [*parameter.opts, *parameter.secondary_opts]
+            } | {"--help"}
             words = self.section(name).replace("`", " ").replace("[", " ").replace("=", " ").replace("]", " ").split()
             named = {word.rstrip(".,;:)") for word in words if word.startswith("--") and word.strip("-")}
             shared = {option for parameter in COMMANDS["anonymize"].params for option in parameter.opts}
