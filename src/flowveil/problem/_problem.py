@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from flowveil.problem._cube import Cube
     from flowveil.problem._requirement import Requirement
 
+_TABLE_SHARE = 8  # a table of pairs may have this many cells an entry before sorting is cheaper
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -44,12 +46,9 @@ class Problem:
     def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
         """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""
         inside = (origin >= 0) & (destination >= 0)
-        key = np.where(inside, origin * len(self.flows.destinations) + destination, -1)
-        distinct, group = np.unique(key, return_inverse=True)
-        if len(distinct) and distinct[0] < 0:
-            distinct, group = distinct[1:], group - 1
-        first, second = np.divmod(distinct, len(self.flows.destinations))
-        measures = self.flows.measure(group, len(distinct))
+        group = np.full(len(origin), -1, np.int64)
+        first, second, group[inside] = _distinct(origin[inside], destination[inside])
+        measures = self.flows.measure(group, len(first))
         publishable = self.requirement.passes(
             measures, self.flows.origins.tiles[first], self.flows.destinations.tiles[second]
         )
@@ -93,3 +92,30 @@ class Solution:
             RectangleAreas(self.rectangles, flows.places, flows.origins),
             RectangleAreas(self.rectangles, flows.places, flows.destinations),
         )
+
+
+def _distinct(origin: IntArray, destination: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the distinct pairs of nodes, sorted, and the pair of each entry.
+
+    Where few nodes are in use, a table of all their pairs is marked: no sorting.
+    """
+    origins, row = _ranks(origin)
+    destinations, column = _ranks(destination)
+    key = row * len(destinations) + column
+    cells = len(origins) * len(destinations)
+    if cells > _TABLE_SHARE * len(key):
+        distinct, group = np.unique(key, return_inverse=True)
+    else:
+        seen = np.zeros(cells, bool)
+        seen[key] = True
+        distinct = np.flatnonzero(seen)
+        group = (np.cumsum(seen) - 1)[key]
+    place, other = np.divmod(distinct, max(len(destinations), 1))
+    return origins[place], destinations[other], group
+
+
+def _ranks(nodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct nodes, sorted, and the rank of each entry among them."""
+    used = np.zeros(int(nodes.max(initial=-1)) + 1, bool)
+    used[nodes] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[nodes]
