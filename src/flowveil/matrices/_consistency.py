@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil.noise import variance
+from flowveil.places import depths
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -26,7 +27,7 @@ def reconcile(ledger: Ledger, leaves: IntArray) -> FloatArray:
         weight = 1 / variance(ledger.scales(parts))
         precision[nodes] += weight
         weighted[nodes] += weight * noisy
-    depth = _depths(parent)
+    depth = depths(parent)
     below, spread = np.zeros(len(parent)), np.zeros(len(parent))  # sums over children: estimates and variances
     estimate, uncertain = np.zeros(len(parent)), np.zeros(len(parent))
     levels = [np.flatnonzero(depth == level) for level in range(int(depth.max()) + 1)]
@@ -45,12 +46,3 @@ def reconcile(ledger: Ledger, leaves: IntArray) -> FloatArray:
         final[nodes] += (final[above] - below[above]) * uncertain[nodes] / spread[above]
     found: FloatArray = final[leaves]
     return found
-
-
-def _depths(parent: IntArray) -> IntArray:
-    depth = np.zeros(len(parent), np.int64)
-    ancestor = parent.copy()
-    while (inside := ancestor >= 0).any():
-        depth[inside] += 1
-        ancestor[inside] = parent[ancestor[inside]]
-    return depth

@@ -4,7 +4,7 @@ from flowveil.places._bbox import parse_bbox
 from flowveil.places._choose import choose_places
 from flowveil.places._geodesy import meters_between
 from flowveil.places._h3grid import H3Grid
-from flowveil.places._hierarchy import ROOT, Hierarchy
+from flowveil.places._hierarchy import ROOT, Hierarchy, depths
 from flowveil.places._places import AreaTable, BoundingBox, Places
 from flowveil.places._quadtree import Quadtree
 from flowveil.places._rectangles import UNIT, Areas, NodeAreas, RectangleAreas, Rectangles, make_frame, tile_points
@@ -27,6 +27,7 @@ __all__ = [
     "ZoneTable",
     "Zones",
     "choose_places",
+    "depths",
     "make_frame",
     "meters_between",
     "parse_bbox",

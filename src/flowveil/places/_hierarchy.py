@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from flowveil._arrays import BoolArray, IntArray, KeyArray
 
 ROOT = 0
+Number = TypeVar("Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,7 @@ class Hierarchy:
         Returns the hierarchy and, for every node given, its number in it.
         """
         count = len(parent)
-        depth = _depths(parent)
+        depth = depths(parent)
         number = np.full(count, -1, np.int64)
         start = 0
         for level in range(int(depth.max()) + 1):
@@ -72,7 +75,7 @@ class Hierarchy:
         for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             yield slice(start, end)
 
-    def add_up(self, values: IntArray) -> IntArray:
+    def add_up(self, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """Add every node's value to its parent's, from the leaves up, in place; return `values`."""
         for level in reversed(list(self.levels())):
             if level.start > ROOT:
@@ -100,7 +103,8 @@ class Hierarchy:
         return area
 
 
-def _depths(parent: IntArray) -> IntArray:
+def depths(parent: IntArray) -> IntArray:
+    """Return the depth of every node of a forest, 0 where the parent is -1."""
     depth = np.zeros(len(parent), np.int64)
     ancestor = parent.copy()
     while (alive := ancestor >= 0).any():

@@ -90,9 +90,7 @@ class Zones:
         sums = [np.zeros(len(hierarchy)) for _ in range(3)]
         for total, values in zip(sums, (self.table.lon, self.table.lat, weights), strict=True):
             total[self._leaf] = np.where(weights > 0, values, 0)
-            for level in reversed(list(hierarchy.levels())):
-                if level.start > ROOT:
-                    np.add.at(total, hierarchy.parent[level], total[level])
+            hierarchy.add_up(total)
         with np.errstate(invalid="ignore"):
             lon, lat = sums[0][nodes] / sums[2][nodes], sums[1][nodes] / sums[2][nodes]
         return np.where(nodes == ROOT, np.nan, lon), np.where(nodes == ROOT, np.nan, lat)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError
@@ -33,6 +35,14 @@ class Release:
 
     def metrics(self, tiles: str = "tree") -> dict[str, Any]:
         """Return what was lost (docs/metrics.md); private, since it is computed from the true trips."""
+        return deepcopy(self._tree_metrics) if tiles == "tree" else self._measure(tiles)
+
+    @cached_property
+    def _tree_metrics(self) -> dict[str, Any]:
+        """Measured once: the audit file and the terminal both want them."""
+        return self._measure("tree")
+
+    def _measure(self, tiles: str) -> dict[str, Any]:
         if self.source is None or self.published is None:
             raise InputError(
                 "a release that was read back does not know its input", "use flowveil.evaluate(folder, trips)"
