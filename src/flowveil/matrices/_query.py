@@ -105,7 +105,12 @@ def _area_shares(release: WrittenRelease, boxes: Mapping[str, BoundingBox]) -> F
         shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
         inside = shapely.clip_by_rect(shapes, *whole)
         size = shapely.area(inside)
-        part = np.where(size > 0, shapely.area(shapely.clip_by_rect(inside, *box)) / np.where(size > 0, size, 1), 0.0)
+        part = shapely.area(shapely.clip_by_rect(inside, *box)) / np.where(size > 0, size, 1)
+        # An area that only touches the edge of the bbox counts where its centre comes nearest to the bbox.
+        lon = np.clip(areas["lon"].to_numpy(), whole[0], whole[2])
+        lat = np.clip(areas["lat"].to_numpy(), whole[1], whole[3])
+        nearest = (box[0] <= lon) & (lon <= box[2]) & (box[1] <= lat) & (lat <= box[3])
+        part = np.where(size > 0, part, nearest)
         names = dict(zip(areas["area"].to_pylist(), part.tolist(), strict=True))
         share *= np.array([names[area] for area in release.table[place].to_pylist()])
     return share
