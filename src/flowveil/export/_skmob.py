@@ -1,0 +1,34 @@
+"""The columns of scikit-mobility's FlowDataFrame, and the tessellation that it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from flowveil.export._geojson import feature, outline, write_features
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil.export._tables import Tables
+
+
+def write(tables: Tables, folder: Path) -> int:
+    """Write flows.csv (origin, destination, flow, datetime for time, groups) and tessellation.geojson (tile_ID)."""
+    shapes = [
+        feature(outline(row["geometry"]), {"tile_ID": row["area"], "tiles": row["tiles"]})
+        for row in tables.areas.to_pylist()
+        if _has_outline(row)
+    ]
+    write_features(folder / "tessellation.geojson", shapes)
+    flows = tables.between(_has_outline)
+    named = {"origin": flows["origin"], "destination": flows["destination"], "flow": flows["trips"]}
+    named |= {"datetime" if key == "time" else key: flows[key] for key in tables.keys}
+    pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
+    return int(flows.num_rows)
+
+
+def _has_outline(row: dict[str, Any]) -> bool:
+    return row["geometry"] is not None

@@ -1,0 +1,79 @@
+"""Outlines as short lists of whole numbers, so that thousands of them fit into a page."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import shapely
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from flowveil._arrays import FloatArray, IntArray
+
+_FINEST = 1e-5  # degrees: a meter
+_MOST_PLACES = 6_000  # told apart along the longer side of the first view
+_MOST_POINTS = 100_000  # of all outlines; beyond, corners that are close together become one
+
+
+def draw(shapes: npt.NDArray[np.object_], extent: float) -> tuple[float, list[list[list[int]]], list[int]]:
+    """Return the step in degrees, the different outlines, and for each shape the number of its outline (-1: none).
+
+    An outline is a list of rings; a ring is x, y of its first point and then the way to each next one, in steps. Points
+    are put on a grid, so that neighbors still meet.
+    """
+    texts = [None if shape is None else shapely.to_wkb(shape) for shape in shapes]
+    known: dict[bytes, int] = {}
+    number = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
+    distinct = [shapely.from_wkb(text) for text in known]
+    step = _FINEST
+    while step * 2 * _MOST_PLACES <= extent:
+        step *= 2
+    outlines = [_outline(shape, step) for shape in distinct]
+    while sum(len(ring) for rings in outlines for ring in rings) > 2 * _MOST_POINTS and step < 1:
+        step *= 2
+        outlines = [_outline(shape, step) for shape in distinct]
+    return step, outlines, number
+
+
+def draw_rings(rings: list[list[list[float]]], step: float) -> list[list[int]]:
+    """Return rings of degrees as steps."""
+    return [ring for ring in (_steps(np.array(points), step) for points in rings) if ring]
+
+
+def _outline(shape: shapely.Geometry, step: float) -> list[list[int]]:
+    rings = [_steps(shapely.get_coordinates(ring)[:-1], step) for ring in shapely.get_rings(shapely.get_parts(shape))]
+    kept = [ring for ring in rings if ring]
+    return kept or [_sliver(shape, step)]
+
+
+def _sliver(shape: shapely.Geometry, step: float) -> list[int]:
+    """Return the thinnest triangle along a shape that is nowhere wider than a step."""
+    points = shapely.get_coordinates(shapely.get_parts(shape)[0])
+    (x, y), *_, (u, v) = sorted(np.rint(points / step).astype(np.int64).tolist())
+    if u == x:
+        return [x, y, 0, max(v - y, 1), 1, 0]
+    return [x, y, u - x, v - y, 0, 1]
+
+
+def _steps(points: FloatArray, step: float) -> list[int]:
+    """Return a ring in steps without repeated points and points on a straight line; [] if nothing is left of it."""
+    grid: IntArray = np.rint(points / step).astype(np.int64)
+    grid = grid[np.append(True, (grid[1:] != grid[:-1]).any(axis=1))]
+    kept: list[tuple[int, int]] = []
+    for x, y in grid.tolist():
+        while len(kept) > 1 and _straight(kept[-2], kept[-1], (x, y)):
+            kept.pop()
+        if not kept or kept[-1] != (x, y):
+            kept.append((x, y))
+    while len(kept) > 1 and kept[0] == kept[-1]:
+        kept.pop()
+    if len(kept) < 3:
+        return []
+    return [*kept[0], *(part for (x, y), (u, v) in pairwise(kept) for part in (u - x, v - y))]
+
+
+def _straight(first: tuple[int, int], middle: tuple[int, int], last: tuple[int, int]) -> bool:
+    return (middle[0] - first[0]) * (last[1] - middle[1]) == (middle[1] - first[1]) * (last[0] - middle[0])

@@ -1,0 +1,55 @@
+"""Writing the report of a release that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowveil._errors import InputError
+from flowveil.release._write import add_private, add_report
+from flowveil.report._folder import read_files
+from flowveil.report._make import make_report, read_content
+from flowveil.report._private import make_private
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PRIVATE = ".private.html"
+
+
+def report(
+    release: str | Path,
+    trips: Any = None,
+    *,
+    zones: Any = None,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+) -> Path:
+    """Write the report of a release folder and return its path.
+
+    Without trips it is report.html in the folder and shows only what can be computed from there: safe to publish. With
+    the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
+    options (zones, columns, where) come from the audit file beside the release unless they are given.
+    """
+    files = read_files(release)
+    folder = Path(release).resolve()
+    if trips is None:
+        return add_report(folder, _made(make_report, files))
+    return add_private(folder, PRIVATE, make_private(folder, files, trips, zones=zones, columns=columns, where=where))
+
+
+def report_numbers(release: str | Path) -> dict[str, Any]:
+    """Return the JSON twin of a report: every number that it shows."""
+    found: dict[str, Any] = _made(lambda files: read_content(files).numbers(), read_files(release))
+    return found
+
+
+def _made(make: Any, files: Mapping[str, Any]) -> Any:
+    """Make something of a folder that may come from anyone."""
+    try:
+        return make(files)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"the release is not as the format says ({type(error).__name__}: {error})",
+            "flowveil verify says what is wrong",
+        ) from None

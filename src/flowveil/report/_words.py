@@ -1,0 +1,124 @@
+"""What a report says in words: what is not protected, and the command that makes such a release."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOISE = "differential-privacy"
+TRAJECTORIES = "flowveil-trajectories/1"
+_OF_THE_COMMAND = (
+    "grid",
+    "hierarchy",
+    "bbox",
+    "method_options",
+    "areas_from",
+    "places",
+)  # written in a way of their own
+
+
+def not_protected(manifest: Mapping[str, Any]) -> list[str]:
+    """Return what the promise does not cover, in plain words."""
+    promise = manifest["promise"]
+    if promise["kind"] == NOISE:
+        return _limits_of_noise(promise)
+    if manifest["format"] == TRAJECTORIES:
+        return [
+            "What all users of a group have in common: if all of them were at a clinic, the release says so of each.",
+            "Not every user of a group was in each of its boxes: only that one of them was is certain.",
+            "Two releases of the same people can be compared with each other.",
+            "Someone who knows that a person is in a group knows the whole path of the group.",
+        ]
+    limits = []
+    if promise["unit"] == "trip":
+        limits.append("Persons: k counts trips here, and one person may have made all trips of a flow.")
+    else:
+        limits.append("Shares within a crowd: few of the travelers of a flow may have made most of its trips.")
+    limits.append(
+        "What a whole crowd has in common: if all travelers of a flow go to a clinic, the release says so of each."
+    )
+    limits.append("Two releases of the same trips: they can be subtracted from each other.")
+    limits.append("Totals known from elsewhere: minus the published flows they tell how many trips were left out.")
+    if "weight" in promise:
+        limits.append("Extreme weights: a person who stands for far more people than others can be recognized by it.")
+    return limits
+
+
+def _limits_of_noise(promise: Mapping[str, Any]) -> list[str]:
+    limits = []
+    if promise["unit"] == "trip":
+        limits.append("Persons with many trips: one trip is protected, so n trips are protected at n times epsilon.")
+    limits += [
+        "What is true of the population as a whole: that many people go somewhere is no secret here.",
+        "Further releases about the same people: their epsilons add up.",
+    ]
+    return limits
+
+
+def command(manifest: Mapping[str, Any]) -> str:
+    """Return the command that makes such a release, with INPUT in place of what it was made from.
+
+    Only what is in the manifest: names of columns and conditions on rows are private.
+    """
+    options, promise = manifest["options"], manifest["promise"]
+    if manifest["format"] == TRAJECTORIES:
+        return " ".join(["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(options)])
+    parts = ["flowveil anonymize INPUT -o DIR", *_where(options), f"--method {shlex.quote(str(manifest['method']))}"]
+    if promise["unit"] != "trip":
+        parts.append(_option("unit", promise["unit"]))
+    names = {
+        "weight": "weight",
+        "k_weight": "k-weight",
+        "min_tiles": "min-tiles",
+        "max_suppression": "max-suppression",
+        "epsilon": "epsilon",
+        "max_trips_per_person": "max-trips-per-person",
+        "elsewhere": "elsewhere",
+        "totals": "totals",
+    }
+    if promise["kind"] != NOISE:
+        parts.append(f"-k {promise['k']}")
+    parts += [_option(option, promise[name]) for name, option in names.items() if promise.get(name) is not None]
+    parts += [
+        _option(name.replace("_", "-"), value)
+        for name, value in options.items()
+        if name not in _OF_THE_COMMAND and value is not None
+    ]
+    if len(options.get("places", ())) == 1:
+        parts.append(_option("ends", options["places"][0]))
+    if options.get("areas_from"):
+        parts.append("--areas-from EARLIER")
+    typed = options.get("method_options", {})
+    parts += [
+        _option(name.replace("_", "-"), value) if name in ("loss", "max_gbar") else _option("option", f"{name}={value}")
+        for name, value in typed.items()
+    ]
+    return " ".join(parts)
+
+
+def _where(options: Mapping[str, Any]) -> list[str]:
+    parts = []
+    if options.get("grid"):
+        parts.append(_option("grid", options["grid"]))
+        if options.get("hierarchy") == "h3-binary":
+            parts.append("--hierarchy h3-binary")
+    elif options.get("hierarchy") is not None:
+        parts += ["--zones ZONES", _option("hierarchy", options["hierarchy"])]
+    if options.get("bbox"):
+        parts.append(_option("bbox", options["bbox"]))
+    return parts
+
+
+def _trajectories(options: Mapping[str, Any]) -> list[str]:
+    shown = ("bbox", "step", "min_samples", "variant", "max_extent", "max_duration")
+    return [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
+
+
+def _option(name: str, value: Any) -> str:
+    if value is True:
+        return f"--{name}"
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"--{name}={shlex.quote(text)}" if text.startswith("-") else f"--{name} {shlex.quote(text)}"

@@ -1,0 +1,216 @@
+"use strict";
+// Small charts as SVG, each with the same numbers as a table.
+
+const CHART = window.innerWidth < 620 ? 340 : 560; // units across, so that letters keep their size on a phone
+
+function chartCard(title, note, picture, table) {
+  const card = element("section", { class: "chart" }, element("h2", { text: title }));
+  card.append(picture);
+  if (note) card.append(element("p", { class: "note", text: note }));
+  if (table)
+    card.append(
+      element(
+        "details",
+        { class: "screen" },
+        element("summary", { text: "As a table" }),
+        element("div", { class: "scroll" }, table),
+      ),
+    );
+  return card;
+}
+
+function table(heads, rows) {
+  const made = element("table", { class: "rows" });
+  made.append(
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        ...heads.map((head, place) => element("th", { text: head, scope: "col", class: place ? "number" : "" })),
+      ),
+    ),
+  );
+  made.append(
+    element(
+      "tbody",
+      {},
+      ...rows.map((row) =>
+        element("tr", {}, ...row.map((cell, place) => element("td", { text: cell, class: place ? "number" : "" }))),
+      ),
+    ),
+  );
+  return made;
+}
+
+function canvas(width, height, label) {
+  return drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+}
+
+function histogram(part) {
+  const width = CHART,
+    height = 250,
+    bottom = 40,
+    top = part.mark === undefined ? 22 : 42,
+    count = part.amounts.length;
+  const names = part.amounts.map((_, place) => `${show(part.bounds[place])} to ${show(part.bounds[place + 1])}`);
+  const picture = canvas(width, height, `${part.title}: ${part.counted} by ${part.axis}`);
+  const most = Math.max(...part.amounts),
+    step = width / count,
+    gap = Math.min(4, step * 0.15);
+  const every = Math.ceil((count * 44) / width);
+  part.amounts.forEach((amount, place) => {
+    const tall = most ? ((height - bottom - top) * amount) / most : 0;
+    const bar = drawn("rect", {
+      class: "bar-shape",
+      x: place * step + gap / 2,
+      y: height - bottom - tall,
+      width: step - gap,
+      height: tall,
+      rx: 2,
+    });
+    bar.append(drawn("title", {}, `${names[place]}: ${show(amount)} ${part.counted}`));
+    picture.append(bar);
+    if (amount === most)
+      picture.append(
+        drawn(
+          "text",
+          { class: "value", x: (place + 0.5) * step, y: height - bottom - tall - 6, "text-anchor": "middle" },
+          compact(amount),
+        ),
+      );
+  });
+  part.bounds.forEach((bound, place) => {
+    if (place % every === 0)
+      picture.append(
+        drawn(
+          "text",
+          {
+            x: place * step,
+            y: height - bottom + 16,
+            "text-anchor": place === 0 ? "start" : place === count ? "end" : "middle",
+          },
+          compact(bound),
+        ),
+      );
+  });
+  picture.append(drawn("line", { class: "axis", x1: 0, x2: width, y1: height - bottom, y2: height - bottom }));
+  picture.append(drawn("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, part.axis));
+  if (part.mark !== undefined) {
+    const x = part.bounds.findIndex((bound) => bound >= part.mark) * step;
+    picture.append(drawn("line", { class: "mark-line", x1: x + 1, x2: x + 1, y1: 4, y2: height - bottom }));
+    picture.append(drawn("text", { class: "mark", x: x + 8, y: 14 }, `k = ${show(part.mark)}: none below`));
+  }
+  const rows = part.amounts.map((amount, place) => [names[place], show(amount)]);
+  return chartCard(
+    part.title,
+    `Number of ${part.counted} by ${part.axis}; classes grow with the value.`,
+    picture,
+    table([part.axis, part.counted], rows),
+  );
+}
+
+function bars(title, values, amounts, counted, note) {
+  const width = CHART,
+    height = 230,
+    bottom = 40,
+    top = 22,
+    step = width / values.length,
+    gap = Math.min(4, step * 0.15);
+  const picture = canvas(width, height, `${title}: ${counted}`),
+    most = Math.max(...amounts, 0);
+  const every = Math.max(
+    1,
+    Math.ceil((values.length * (10 + 7 * Math.max(...values.map((value) => value.length)))) / width),
+  );
+  amounts.forEach((amount, place) => {
+    const tall = most > 0 ? ((height - bottom - top) * Math.max(amount, 0)) / most : 0;
+    const bar = drawn("rect", {
+      class: "bar-shape",
+      x: place * step + gap / 2,
+      y: height - bottom - tall,
+      width: Math.max(step - gap, 0.5),
+      height: tall,
+      rx: 2,
+    });
+    bar.append(drawn("title", {}, `${values[place]}: ${show(amount)} ${counted}`));
+    picture.append(bar);
+    if (place % every === 0)
+      picture.append(
+        drawn("text", { x: (place + 0.5) * step, y: height - bottom + 16, "text-anchor": "middle" }, values[place]),
+      );
+  });
+  picture.append(drawn("line", { class: "axis", x1: 0, x2: width, y1: height - bottom, y2: height - bottom }));
+  picture.append(drawn("text", { class: "value", x: 0, y: 12 }, `most: ${compact(most)} ${counted}`));
+  return chartCard(
+    title,
+    note,
+    picture,
+    table(
+      ["", counted],
+      values.map((value, place) => [value, show(amounts[place])]),
+    ),
+  );
+}
+
+// Points from low to high suppression, precision on a logarithmic axis; `chosen` is [suppressed, gbar] or null.
+function frontier(points, chosen) {
+  const width = CHART,
+    height = 300,
+    left = 52,
+    bottom = 44,
+    top = 16,
+    right = 16;
+  const all = chosen ? points.concat([chosen]) : points;
+  const most = Math.max(...all.map((point) => point[0]), 1e-6) * 1.05;
+  const low = Math.log(Math.min(...all.map((point) => point[1])) / 1.15),
+    high = Math.log(Math.max(...all.map((point) => point[1])) * 1.15);
+  const across = (share) => left + ((width - left - right) * share) / most;
+  const down = (gbar) => top + ((height - top - bottom) * (high - Math.log(gbar))) / (high - low);
+  const picture = canvas(width, height, "Precision against suppression");
+  for (let power = -1; power < 8; power++)
+    for (const factor of [1, 2, 5]) {
+      const value = factor * 10 ** power;
+      if (Math.log(value) < low || Math.log(value) > high) continue;
+      picture.append(drawn("line", { class: "axis", x1: left, x2: width - right, y1: down(value), y2: down(value) }));
+      picture.append(drawn("text", { x: left - 8, y: down(value) + 4, "text-anchor": "end" }, show(value)));
+    }
+  const unit = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((step) => most / step <= 6) || 1;
+  for (let share = 0; share <= most; share += unit)
+    picture.append(
+      drawn(
+        "text",
+        { x: across(share), y: height - bottom + 18, "text-anchor": "middle" },
+        `${show(Math.round(share * 1e4) / 100)} %`,
+      ),
+    );
+  picture.append(drawn("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, "trips left out"));
+  picture.append(
+    drawn("polyline", {
+      class: "curve",
+      points: points.map(([share, gbar]) => `${across(share)},${down(gbar)}`).join(" "),
+    }),
+  );
+  for (const [share, gbar] of points) {
+    const dot = drawn("circle", { class: "point", cx: across(share), cy: down(gbar), r: 3.5 });
+    dot.append(drawn("title", {}, `${show(100 * share)} % left out, gbar ${show(gbar)}`));
+    picture.append(dot);
+  }
+  if (chosen) {
+    picture.append(drawn("circle", { class: "chosen", cx: across(chosen[0]), cy: down(chosen[1]), r: 7 }));
+    picture.append(
+      drawn(
+        "text",
+        {
+          class: "mark",
+          x: across(chosen[0]) + (across(chosen[0]) > width / 2 ? -12 : 12),
+          y: down(chosen[1]) - 10,
+          "text-anchor": across(chosen[0]) > width / 2 ? "end" : "start",
+        },
+        "this release",
+      ),
+    );
+  }
+  return picture;
+}

@@ -1,0 +1,675 @@
+"""The report of a release: what it says is in the folder, nothing else is in it, and verify holds it to that."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from shapely.geometry import Polygon, box
+
+import flowveil as fv
+from flowveil import trajectories
+from flowveil.cli._main import run
+from flowveil.report import make_inline, make_report, read_files, report_numbers
+from flowveil.report._land import _rings, land
+from flowveil.report._outlines import draw
+from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
+
+KINDS = ("mosaic", "ward", "elsewhere", "noisy", "cells", "trajectories")
+
+
+@pytest.fixture(scope="module")
+def releases(city_trips, city_zone_trips, tmp_path_factory):
+    """Return a folder with one release of each kind, each with a report, and what to verify it against."""
+    folder = tmp_path_factory.mktemp("reports")
+    flows = fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id")
+    fv.anonymize(flows).write(folder / "mosaic", report=True)
+    fv.anonymize(flows, elsewhere=True).write(folder / "elsewhere", report=True)
+    zones = city_zone_trips.with_name("zones.parquet")
+    by_zone = fv.build_flows(city_zone_trips, zones=str(zones), hierarchy="ward", unit="person_id")
+    fv.anonymize(by_zone, "nested").write(folder / "ward", report=True)
+    fv.add_noise(fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:7"), epsilon=1.0).write(folder / "noisy", report=True)
+    matrix = fv.build_matrix(city_trips, CITY_BBOX, 16)
+    fv.add_noise(matrix, "daf-entropy", 1.0).write(folder / "cells", report=True)
+    samples = folder / "samples.parquet"
+    pq.write_table(phones(40), samples)
+    trajectories.anonymize(str(samples), 4, bbox=PHONES_BBOX).write(folder / "trajectories", report=True)
+    against = {"mosaic": city_trips, "elsewhere": city_trips, "ward": city_zone_trips, "trajectories": samples}
+    return folder, against
+
+
+def check(releases, kind, folder=None):
+    """Verify a release, or a copy of it, as its kind asks for."""
+    path, against = folder or releases[0] / kind, releases[1].get(kind)
+    if kind == "trajectories":
+        return trajectories.verify(path, str(against))
+    return fv.verify(path, against)
+
+
+def copy(releases, kind, target):
+    """Copy a release and its private files."""
+    for item in releases[0].glob(f"{kind}.*"):
+        shutil.copy(item, target / item.name)
+    return shutil.copytree(releases[0] / kind, target / kind)
+
+
+def block(page, name):
+    """Return a JSON block of a page."""
+    return json.loads(re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.DOTALL)[1])
+
+
+class TestNumbers:
+    """What a report says is what the tables of the folder say."""
+
+    @pytest.mark.parametrize("kind", ["mosaic", "ward", "elsewhere"])
+    def test_flows(self, releases, kind):
+        """Figures of flows are those that pyarrow counts in the folder."""
+        folder = releases[0] / kind
+        flows, areas = pq.read_table(folder / "flows.parquet"), pq.read_table(folder / "areas.parquet")
+
+        figures = report_numbers(folder)["figures"]
+
+        assert figures["trips"] == sum(flows["trips"].to_pylist())
+        assert figures["flows"] == flows.num_rows
+        assert figures["smallest_persons"] == min(flows["persons"].to_pylist())
+        assert figures["median_trips"] == pytest.approx(np.median(flows["trips"]), rel=1e-3)
+        for side in ("origin", "destination"):
+            assert figures[f"{side}_areas"] == areas["side"].to_pylist().count(side)
+        rest = [row["trips"] for row in flows.to_pylist() if "elsewhere" in (row["origin"], row["destination"])]
+        assert figures.get("elsewhere_trips", 0) == sum(rest)
+
+    def test_sizes_are_geodesic(self, releases):
+        """The mean size of areas is what geopandas' projection to equal areas says."""
+        import geopandas as gpd
+
+        folder = releases[0] / "mosaic"
+        areas = gpd.read_parquet(folder / "areas.parquet").set_crs(4326, allow_override=True)
+        areas["km2"] = areas.to_crs("ESRI:54034").area / 1e6
+        size = dict(zip(zip(areas["area"], areas["side"], strict=True), areas["km2"], strict=True))
+        flows = pq.read_table(folder / "flows.parquet").to_pylist()
+        known = [(size[row["origin"], "origin"], row["trips"]) for row in flows]
+        known = [(km2, trips) for km2, trips in known if np.isfinite(km2) and km2 > 0]
+        expected = sum(km2 * trips for km2, trips in known) / sum(trips for _, trips in known)
+
+        assert report_numbers(folder)["figures"]["origin_km2"] == pytest.approx(expected, rel=0.01)
+
+    @pytest.mark.parametrize("kind", ["mosaic", "ward", "trajectories"])
+    def test_distribution_of_crowds(self, releases, kind):
+        """Every crowd is in the class that holds it, and no class lies below k."""
+        folder = releases[0] / kind
+        (crowds,) = [part for part in report_numbers(folder)["distributions"] if part["name"] == "crowds"]
+        if kind == "trajectories":
+            table = pq.read_table(folder / "trajectories.parquet").select(["group", "size"]).to_pylist()
+            sizes = list({row["group"]: row["size"] for row in table}.values())
+        else:
+            sizes = pq.read_table(folder / "flows.parquet")["persons"].to_pylist()
+
+        expected = np.histogram(sizes, [*crowds["bounds"][:-1], crowds["bounds"][-1] - 0.5])[0].tolist()
+
+        assert crowds["amounts"] == expected
+        assert sum(crowds["amounts"]) == len(sizes)
+        assert crowds["bounds"][0] == crowds["mark"]
+
+    def test_noise(self, releases):
+        """Noisy figures are sums of the noisy counts."""
+        flows = pq.read_table(releases[0] / "noisy" / "flows.parquet")
+        cells = pq.read_table(releases[0] / "cells" / "cells.parquet")
+
+        noisy, boxes = (report_numbers(releases[0] / kind)["figures"] for kind in ("noisy", "cells"))
+
+        assert (noisy["trips"], noisy["flows"]) == (sum(flows["trips"].to_pylist()), flows.num_rows)
+        assert (boxes["trips"], boxes["boxes"]) == (sum(cells["count"].to_pylist()), cells.num_rows)
+        assert boxes["negative"] == sum(count < 0 for count in cells["count"].to_pylist())
+
+    def test_trajectories(self, releases):
+        """Users are counted once a group."""
+        table = pq.read_table(releases[0] / "trajectories" / "trajectories.parquet").to_pylist()
+        sizes = {row["group"]: row["size"] for row in table}
+        hours = sum((row["t1"] - row["t0"]).total_seconds() / 3600 * row["size"] for row in table)
+
+        figures = report_numbers(releases[0] / "trajectories")["figures"]
+
+        assert figures["users"] == sum(sizes.values())
+        assert figures["groups"] == len(sizes)
+        assert figures["samples"] == len(table)
+        assert figures["hours"] == pytest.approx(hours / sum(row["size"] for row in table), rel=1e-3)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_json_twin(self, releases, kind, capsys):
+        """--json prints the block that stands in the page."""
+        folder = releases[0] / kind
+
+        assert run(["report", str(folder), "--json"]) == 0
+
+        assert json.loads(capsys.readouterr().out) == block((folder / "report.html").read_text(), "numbers")
+
+    def test_map_holds_all_flows(self, releases):
+        """The drawing lists every flow once, with its own areas and amounts."""
+        folder = releases[0] / "mosaic"
+        scene = block((folder / "report.html").read_text(), "drawing")["scene"]
+        names = scene["areas"]["id"]
+
+        listed = zip(scene["origin"], scene["destination"], scene["amounts"]["trips"], strict=True)
+        found = {(names[origin], names[destination], trips) for origin, destination, trips in listed}
+
+        flows = pq.read_table(folder / "flows.parquet").to_pylist()
+        assert found == {(row["origin"], row["destination"], row["trips"]) for row in flows}
+
+    def test_keys(self, releases):
+        """Columns that divide a release become selectors, and sums by their values are those of the table."""
+        files = read_files(releases[0] / "mosaic")
+        flows = files["flows.parquet"]
+        hours, groups = [row % 24 for row in range(flows.num_rows)], ["f", None][: flows.num_rows] * flows.num_rows
+        flows = flows.add_column(2, "time", pa.array(hours)).add_column(3, "sex", pa.array(groups[: flows.num_rows]))
+        manifest = json.loads(json.dumps(files["manifest.json"]))
+        manifest["options"]["time"] = "hour-of-day"
+
+        page = make_report({**files, "flows.parquet": flows, "manifest.json": manifest})
+
+        by_time, by_sex = block(page, "numbers")["by"]
+        trips = flows["trips"].to_pylist()
+        assert by_time["values"][7] == "07:00"
+        assert by_time["trips"][7] == sum(trips[7::24])
+        assert by_sex["values"] == ["f", "not given"]
+        assert by_sex["trips"] == [sum(trips[0::2]), sum(trips[1::2])]
+        assert [key["name"] for key in block(page, "drawing")["scene"]["keys"]] == ["time", "sex"]
+        assert "--time hour-of-day" in block(page, "numbers")["command"]
+
+    def test_totals_are_not_counted_twice(self, city_trips, tmp_path):
+        """The group of all groups together can be chosen, but is in no sum of groups."""
+        flows = fv.build_flows(city_trips, "h3:7", unit="person_id", by="sex")
+        folder = fv.anonymize(flows, totals=True).write(tmp_path / "out", report=True)
+        rows = pq.read_table(folder / "flows.parquet").to_pylist()
+        groups = [row for row in rows if row["sex"] != "total"]
+        assert len(groups) < len(rows)
+
+        numbers = report_numbers(folder)
+
+        assert numbers["figures"]["trips"] == sum(row["trips"] for row in groups)
+        assert numbers["figures"]["flows"] == len(groups)
+        assert numbers["figures"]["sex_values"] == len({row["sex"] for row in groups})
+        (by_sex,) = numbers["by"]
+        assert "total" not in by_sex["values"]
+        (key,) = block((folder / "report.html").read_text(), "drawing")["scene"]["keys"]
+        assert key["values"][key["total"]] == "total"
+        assert fv.verify(folder, city_trips).flows == len(rows)
+
+
+class TestCommand:
+    """The command in a report makes the same release, once INPUT is filled in."""
+
+    @pytest.mark.parametrize("kind", ["mosaic", "ward", "elsewhere"])
+    def test_makes_the_same_flows(self, releases, kind, tmp_path):
+        """Same bytes of flows."""
+        command = report_numbers(releases[0] / kind)["command"]
+        against = releases[1][kind]
+        filled = {"INPUT": str(against), "DIR": str(tmp_path / "out"), "ZONES": str(against.with_name("zones.parquet"))}
+
+        words = [filled.get(word, word) for word in shlex.split(command)][1:]
+
+        assert run(words) == 0
+        assert (tmp_path / "out/flows.parquet").read_bytes() == (releases[0] / kind / "flows.parquet").read_bytes()
+
+
+class TestVerify:
+    """A report is a function of the folder: verify makes it again and compares bytes."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_accepts_its_own(self, releases, kind):
+        """A release with a report passes, and verify says that it looked."""
+        assert any("report.html" in sentence for sentence in check(releases, kind).checks)
+
+    @pytest.mark.parametrize(
+        ("kind", "old", "new"),
+        [
+            ("mosaic", '"figures":', '"Figures":'),
+            ("mosaic", "</main>", "<p>1 trip was left out</p></main>"),
+            ("mosaic", "</html>", "</html> "),
+            ("ward", '"use strict";', '"use strict"; '),
+            ("noisy", "</main>", "<!-- secret --></main>"),
+            ("cells", "</main>", "<!-- secret --></main>"),
+            ("trajectories", "</main>", "<!-- secret --></main>"),
+        ],
+    )
+    def test_refuses_another(self, releases, kind, old, new, tmp_path):
+        """Anything added or changed is found, wherever it stands."""
+        folder = copy(releases, kind, tmp_path)
+        page = folder / "report.html"
+        assert old in page.read_text()
+        page.write_text(page.read_text().replace(old, new, 1))
+
+        with pytest.raises(fv.VerificationError, match=r"report\.html is not what"):
+            check(releases, kind, folder)
+
+    @pytest.mark.parametrize("kind", ["mosaic", "cells", "trajectories"])
+    def test_refuses_another_version(self, releases, kind, tmp_path):
+        """What another version draws cannot be checked, and the hint says what to do."""
+        folder = copy(releases, kind, tmp_path)
+        page = folder / "report.html"
+        page.write_text(re.sub(r'content="flowveil [^"]+"', 'content="flowveil 0.0.1"', page.read_text(), count=1))
+
+        with pytest.raises(fv.VerificationError, match=r"flowveil 0\.0\.1") as raised:
+            check(releases, kind, folder)
+        assert "flowveil report" in raised.value.hint
+
+    def test_refuses_what_is_no_report(self, releases, tmp_path):
+        """Any other page under that name is found."""
+        folder = copy(releases, "mosaic", tmp_path)
+        (folder / "report.html").write_text("<p>hello</p>")
+
+        with pytest.raises(fv.VerificationError, match="not a report of flowveil"):
+            check(releases, "mosaic", folder)
+
+    def test_refuses_the_report_of_other_flows(self, releases, tmp_path):
+        """A true report of another release is not the report of this one."""
+        folder = copy(releases, "mosaic", tmp_path)
+        shutil.copy(releases[0] / "elsewhere" / "report.html", folder / "report.html")
+
+        with pytest.raises(fv.VerificationError, match=r"report\.html"):
+            check(releases, "mosaic", folder)
+
+
+class TestWriting:
+    """A report is part of the folder, whole or not there."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_added_later_is_the_same(self, releases, kind, tmp_path):
+        """`flowveil report` writes what --report wrote, from a copy that has no private files beside it."""
+        folder = shutil.copytree(releases[0] / kind, tmp_path / "alone")
+        expected = (folder / "report.html").read_bytes()
+        (folder / "report.html").unlink()
+
+        assert run(["report", str(folder)]) == 0
+
+        assert (folder / "report.html").read_bytes() == expected
+        assert (folder / "report.html").stat().st_mode & 0o777 == 0o644
+        assert sorted(item.name for item in tmp_path.iterdir()) == ["alone"]
+
+    def test_failing_report_leaves_nothing(self, city_trips, tmp_path, monkeypatch):
+        """When the report cannot be made, there is no folder either."""
+
+        def fail(_files):
+            raise MemoryError
+
+        monkeypatch.setattr(sys.modules["flowveil.report"], "make_report", fail)
+        release = fv.anonymize(fv.build_flows(city_trips, "h3:7", unit="person_id"))
+
+        with pytest.raises(MemoryError):
+            release.write(tmp_path / "out", report=True)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_command_line(self, city_trips, tmp_path):
+        """--report adds the file; without it there is none."""
+        for name, more in (("with", ["--report"]), ("without", [])):
+            assert run(["anonymize", str(city_trips), "-o", str(tmp_path / name), "--grid", "h3:7", *more]) == 0
+
+        assert (tmp_path / "with" / "report.html").is_file()
+        assert not (tmp_path / "without" / "report.html").exists()
+
+    @pytest.mark.parametrize("content", [{}, {"manifest.json": "{}"}, {"manifest.json": "[", "flows.parquet": "x"}])
+    def test_not_a_release(self, content, tmp_path, capsys):
+        """A folder of anything else is bad input."""
+        for name, text in content.items():
+            (tmp_path / name).write_text(text)
+
+        assert run(["report", str(tmp_path)]) == 2
+        assert capsys.readouterr().err.startswith("error: ")
+
+
+class TestPrivate:
+    """What was lost is written beside the folder, for its owner's eyes."""
+
+    @pytest.mark.parametrize("kind", ["mosaic", "ward", "elsewhere", "noisy", "cells", "trajectories"])
+    def test_every_kind(self, releases, kind, tmp_path, city_trips):
+        """It is beside the folder, says what it is, and leaves the folder as it was."""
+        folder = copy(releases, kind, tmp_path)
+        before = {item.name: item.read_bytes() for item in folder.iterdir()}
+        against = releases[1].get(kind, city_trips)
+
+        assert run(["report", str(folder), "--against", str(against)]) == 0
+
+        beside = tmp_path / f"{kind}.private.html"
+        assert beside.stat().st_mode & 0o777 == 0o600
+        assert '<html lang="en" data-look="private">' in beside.read_text()
+        assert block(beside.read_text(), "drawing")["private"]["tables"]
+        assert {item.name: item.read_bytes() for item in folder.iterdir()} == before
+
+    def test_metrics(self, releases, tmp_path):
+        """It shows what `evaluate` measures, the chosen point of the frontier among them."""
+        folder = copy(releases, "mosaic", tmp_path)
+
+        page = fv.report(folder, releases[1]["mosaic"]).read_text()
+
+        expected = fv.evaluate(folder, releases[1]["mosaic"])
+        found = block(page, "drawing")["private"]
+        rows = {name: text for name, text, _ in found["tables"][0]["rows"]}
+        assert float(rows["gbar"].replace(",", "")) == pytest.approx(expected["gbar"], rel=1e-3)
+        assert found["chosen"] == [expected["suppressed"], expected["gbar"]]
+        assert all(meaning for _, _, meaning in found["tables"][0]["rows"])
+        shares = [share for share, _ in found["frontier"]]
+        assert min(shares) <= expected["suppressed"] <= max(shares)
+
+    def test_left_out_by_hour(self, releases, tmp_path):
+        """Shares by hour, weighted with the trips of each, are what the audit says was left out."""
+        folder = copy(releases, "mosaic", tmp_path)
+        hours = Counter(time.hour for time in pq.read_table(releases[1]["mosaic"])["start_time"].to_pylist())
+
+        page = fv.report(folder, releases[1]["mosaic"]).read_text()
+
+        (part,) = block(page, "drawing")["private"]["left_out"]
+        lost = sum(share * hours[int(value[:2])] for share, value in zip(part["shares"], part["values"], strict=True))
+        audit = json.loads((tmp_path / "mosaic.audit.json").read_text())
+        assert lost == pytest.approx(audit["suppressed_trips"])
+
+    def test_left_out_by_group(self, city_trips, tmp_path):
+        """A release by group shows the share of each."""
+        flows = fv.build_flows(city_trips, "h3:7", unit="person_id", by="sex")
+        folder = fv.anonymize(flows).write(tmp_path / "out")
+        kept = Counter()
+        for row in pq.read_table(folder / "flows.parquet").to_pylist():
+            kept[row["sex"]] += row["trips"]
+        every = Counter(pq.read_table(city_trips)["sex"].to_pylist())
+
+        page = fv.report(folder, city_trips).read_text()
+
+        (part,) = block(page, "drawing")["private"]["left_out"]
+        expected = {value: 1 - kept[value] / count for value, count in every.items()}
+        assert dict(zip(part["values"], part["shares"], strict=True)) == pytest.approx(expected)
+
+    def test_before_and_after(self, releases, tmp_path):
+        """Before are the true trips of tiles, as h3 says; after adds up to no more than what is published."""
+        import h3
+
+        folder = copy(releases, "mosaic", tmp_path)
+        trips = pq.read_table(releases[1]["mosaic"])
+        starts = zip(trips["start_lat"].to_pylist(), trips["start_lon"].to_pylist(), strict=True)
+        expected = Counter(h3.latlng_to_cell(lat, lon, 8) for lat, lon in starts)
+
+        page = fv.report(folder, releases[1]["mosaic"]).read_text()
+
+        maps = block(page, "drawing")["private"]["maps"]
+        origins = [row for row, side in enumerate(maps["areas"]["side"]) if side == 0]
+        assert {maps["areas"]["id"][row]: maps["amounts"]["before"][row] for row in origins} == expected
+        published = sum(pq.read_table(folder / "flows.parquet")["trips"].to_pylist())
+        assert 0 < sum(maps["amounts"]["after"][row] for row in origins) <= published + len(origins)
+
+    def test_json_is_not_for_private_figures(self, releases, capsys):
+        """--json prints what is safe to publish, and nothing else."""
+        assert run(["report", str(releases[0] / "mosaic"), "--against", "x", "--json"]) == 2
+        assert "--against" in capsys.readouterr().err
+
+
+class Page(HTMLParser):
+    """Collects what a page would load, and its scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        """Note a tag."""
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("src", "href", "srcset", "action", "data")]
+
+
+class TestSafety:
+    """A report loads nothing, runs nothing but its own program, and tells nothing that is not in the folder."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_loads_nothing(self, releases, kind):
+        """No address but the name of SVG, and a policy that forbids the rest."""
+        text = (releases[0] / kind / "report.html").read_text()
+        page = Page(text)
+
+        assert page.links == ["#map-section"]
+        assert set(re.findall(r"https?://[^\s\"'<]+", text)) <= {"http://www.w3.org/2000/svg"}
+        assert "default-src 'none'" in text
+        assert page.tags.count("script") == 3
+        assert not re.search(r"@import|url\(", text)
+
+    def test_hostile_names(self, city_zone_trips, tmp_path):
+        """Names of zones are text, whatever they contain."""
+        nasty = '</script><script>alert("x")</script><!--\u2028&'
+        trips = pq.read_table(city_zone_trips)
+        zones = pq.read_table(city_zone_trips.with_name("zones.parquet"))
+        ((busiest, _),) = Counter(trips["origin"].to_pylist()).most_common(1)
+        rename = {busiest: nasty}
+        trips = pa.table(
+            {
+                name: [rename.get(value, value) for value in trips[name].to_pylist()]
+                for name in ("origin", "destination", "person_id")
+            }
+        )
+        zones = zones.set_column(
+            0, "zone_id", pa.array([rename.get(value, value) for value in zones["zone_id"].to_pylist()])
+        )
+        flows = fv.build_flows(trips, zones=zones, hierarchy=["zone_id", "district", "region"], unit="person_id")
+        release = fv.anonymize(flows, "mosaic", 2)
+        release.write(tmp_path / "out", report=True)
+
+        text = (tmp_path / "out" / "report.html").read_text()
+
+        assert f"zone_id={nasty}" in release.areas["area"].to_pylist()
+        assert "alert(" not in text.replace('alert(\\"x\\")', "")
+        assert Page(text).tags.count("script") == 3
+        assert any(nasty in name for name in block(text, "drawing")["scene"]["areas"]["id"])
+
+    def test_canaries(self, city_trips, tmp_path):
+        """Nothing of the input but what is in the release: no ids, columns, file names, conditions, lone trips."""
+        table = pq.read_table(city_trips)
+        table = table.append_column("CANARYcolumn", pa.array(["CANARYvalue"] * table.num_rows))
+        lone = {name: table[name][0].as_py() for name in table.column_names}
+        lone |= {"person_id": "CANARYperson", "start_lon": 4.4123457, "start_lat": 50.2698765}
+        table = pa.concat_tables([table, pa.Table.from_pylist([lone], table.schema)])
+        home = tmp_path / "CANARYfolder"
+        home.mkdir()
+        trips = home / "CANARYfile.parquet"
+        pq.write_table(
+            table.rename_columns([name.replace("start_", "CANARYstart_") for name in table.column_names]), trips
+        )
+        words = ["anonymize", str(trips), "-o", str(home / "out"), "--report", "--unit", "person_id", "--grid", "h3:8"]
+        words += ["--columns", "start_lon=CANARYstart_lon,start_lat=CANARYstart_lat"]
+        words += ["--where", "CANARYcolumn = 'CANARYvalue'", "--bbox", "4.4,50.26,4.82,50.53"]
+        assert run(words) == 0
+
+        text = (home / "out" / "report.html").read_text()
+
+        assert "canary" not in text.lower()
+        assert not re.search(r"4\.4123|4123457|50\.2698|2698765|44123[45]|502698[78]", text)
+        audit = json.loads((home / "out.audit.json").read_text())
+        assert "CANARY" in json.dumps(audit)
+        told = set(re.findall(r"[\d.]+", json.dumps(block(text, "numbers"))))
+        assert not told & {str(audit[name]) for name in ("trips", "suppressed_trips", "suppressed")}
+
+    def test_depends_on_the_folder_alone(self, releases, tmp_path):
+        """A copy elsewhere, with nothing beside it and under another name, gives the same bytes."""
+        for kind in KINDS:
+            shutil.copytree(releases[0] / kind, tmp_path / kind / "other name")
+            expected = (tmp_path / kind / "other name" / "report.html").read_text()
+
+            assert make_report(read_files(tmp_path / kind / "other name")) == expected
+
+
+class TestSize:
+    """A report stays small enough to send by mail."""
+
+    def test_five_thousand_areas(self):
+        """5,000 detailed areas and 40,000 of more flows fit into three megabytes, and the rest is owned up to."""
+        files = large_release(areas=2_500, flows=60_000, corners=40)
+
+        page = make_report(files)
+
+        scene = block(page, "drawing")["scene"]
+        assert len(page.encode()) < 3_000_000
+        assert len(scene["areas"]["id"]) == 5_000
+        assert scene["movements"] == 60_000
+        weakest = min(scene["amounts"]["trips"])
+        assert weakest >= np.sort(files["flows.parquet"]["trips"].to_numpy())[-40_000]
+
+
+def large_release(areas, flows, corners):
+    """Return the files of a made-up release with round areas on both sides."""
+    side = int(np.ceil(np.sqrt(areas)))
+    row, column = np.divmod(np.arange(areas), side)
+    lon, lat = 4.0 + column * 0.02, 50.0 + row * 0.013
+    turn = np.linspace(0, 2 * np.pi, corners, endpoint=False)
+    rings = np.stack([lon[:, None] + 0.009 * np.cos(turn), lat[:, None] + 0.006 * np.sin(turn)], axis=-1)
+    shapes = shapely.to_wkb(shapely.polygons(rings)).tolist()
+    names = [f"zone={number:05}" for number in range(areas)]
+    both = [name for _ in range(2) for name in names]
+    random = np.random.default_rng(0)
+    pairs = np.sort(random.choice(areas * areas, flows, replace=False))
+    trips = 10 + random.pareto(1.2, flows).astype(np.int64) * 3
+    table = {
+        "area": both,
+        "side": ["origin"] * areas + ["destination"] * areas,
+        "lon": np.tile(lon, 2),
+        "lat": np.tile(lat, 2),
+        "tiles": np.ones(2 * areas, np.int64),
+        "geometry": shapes * 2,
+    }
+    origin, destination = ([names[number] for number in part.tolist()] for part in np.divmod(pairs, areas))
+    return {
+        "flows.parquet": pa.table({"origin": origin, "destination": destination, "trips": trips}),
+        "areas.parquet": pa.table(table),
+        "manifest.json": {
+            "format": "flowveil-flows/1",
+            "software": "flowveil 0.1.0",
+            "method": "mosaic",
+            "options": {"grid": None, "hierarchy": "ward"},
+            "promise": {"kind": "k-anonymity", "k": 10, "unit": "trip", "volumes": "exact", "areas": "disjoint"},
+            "promise_text": "Every flow counts at least 10 trips.",
+            "absence": "Nothing.",
+        },
+    }
+
+
+_COORDINATES = st.integers(-10_000_000, 10_000_000)  # in 200,000ths of a degree: half a meter
+
+
+class TestDrawing:
+    """Outlines and land stay where they are."""
+
+    @settings(max_examples=60, deadline=None)
+    @example([(0, 0), (0, 1), (10_000_000, 0)], 0.05)
+    @example([(0, 0), (1, 1), (0, 1)], 0.05)
+    @given(
+        st.lists(st.tuples(_COORDINATES, _COORDINATES), min_size=3, max_size=30, unique=True),
+        st.sampled_from([0.05, 1.0, 40.0]),
+    )
+    def test_outlines_are_true_to_a_step(self, points, extent):
+        """An outline, drawn and read back, nowhere leaves the original by more than a step."""
+        shape = shapely.convex_hull(shapely.MultiPoint([(x / 200_000, y / 200_000) for x, y in points]))
+        if shape.geom_type != "Polygon":
+            return
+        shapes = np.empty(1, object)
+        shapes[0] = shape
+
+        step, outlines, number = draw(shapes, extent)
+
+        (ring,) = outlines[number[0]][:1]
+        corners = np.cumsum(np.array(ring).reshape(-1, 2), axis=0) * step
+        again = shapely.Polygon(corners) if len(corners) > 2 else shapely.MultiPoint(corners)
+        assert shapely.hausdorff_distance(again, shape) <= 1.5 * step
+
+    def test_neighbors_share_an_outline(self):
+        """Equal shapes are listed once; none is -1."""
+        shapes = np.array([box(0, 0, 1, 1), None, box(0, 0, 1, 1)], object)
+
+        _, outlines, number = draw(shapes, 1.0)
+
+        assert number == [0, -1, 0]
+        assert len(outlines) == 1
+
+    @pytest.mark.parametrize(
+        "view", [(-10, 35, 30, 60), (-123.5, 37, -121.5, 38.5), (4.4, 50.2, 4.8, 50.6), (170, -50, 180, -30)]
+    )
+    def test_land_is_cut_as_shapely_cuts_it(self, view):
+        """The land of a view has the same shape as what shapely cuts out of the whole."""
+        step = 1e-9
+
+        found = _even_odd(land(*view, step=step))
+
+        near = [ring for ring, bounds in _rings() if box(*bounds).intersects(box(*view))]
+        expected = _even_odd(near, box(*view))
+        assert found.symmetric_difference(expected).area <= 1e-4 * box(*view).area
+
+    def test_land_covers_as_much_of_the_globe_as_it_should(self):
+        """Rings that cross the 180th meridian or hold a pole are closed the right way: 29 % of the globe is land."""
+        total = 0.0
+        for ring in land(-180, -90, 180, 90, step=1e-9):
+            lon, height = np.array(ring)[:, 0], np.sin(np.radians(np.array(ring)[:, 1]))  # equal areas stay equal
+            total += (lon * np.roll(height, -1) - np.roll(lon, -1) * height).sum() / 2  # holes turn the other way
+
+        assert abs(total) / (360 * 2) == pytest.approx(0.292, abs=0.006)
+
+
+def _even_odd(rings, window=None):
+    """Fill rings by the even-odd rule, inside a window if there is one, with shapely."""
+    filled = shapely.Polygon()
+    for ring in rings:
+        part = shapely.make_valid(Polygon(ring))
+        filled = filled.symmetric_difference(part if window is None else part.intersection(window))
+    return filled
+
+
+class TestNotebook:
+    """Releases and frontiers show themselves."""
+
+    def test_release(self, releases):
+        """A release is a frame with a page of its own, which holds the same numbers and loads nothing."""
+        release = fv.read_release(releases[0] / "mosaic")
+
+        html = release._repr_html_()
+
+        inner = dict(Frame(html).attributes)["srcdoc"]
+        assert block(inner, "numbers")["figures"]["flows"] == release.flows.num_rows
+        assert "default-src 'none'" in inner
+        assert html == make_inline(read_files(releases[0] / "mosaic"))
+
+    def test_other_releases(self, releases, city_trips):
+        """Noise and trajectories are shown as well."""
+        noisy = fv.add_noise(fv.build_matrix(city_trips, CITY_BBOX, 8), "uniform", 1.0)
+        paths = trajectories.read_release(releases[0] / "trajectories")
+
+        assert "Published counts" in noisy._repr_html_()
+        assert paths._repr_html_() == make_inline(read_files(releases[0] / "trajectories"))
+
+    def test_frontier(self, city_trips):
+        """A frontier is used as a table and draws a chart."""
+        import pandas as pd
+
+        frontier = fv.frontier(fv.build_flows(city_trips, "h3:7"), points=5)
+
+        assert pa.table(frontier).equals(frontier.table)
+        assert frontier.to_pandas().equals(pd.DataFrame(frontier.to_pylist()))
+        assert len(frontier) == frontier.num_rows == len(frontier["gbar"])
+        assert frontier._repr_html_().startswith("<svg")
+        assert frontier._repr_html_().count("<circle") == len(frontier)
+        assert "trips left out" in repr(frontier)
+
+
+class Frame(HTMLParser):
+    """The attributes of the first tag."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.attributes = []
+        self.feed(text)
+
+    def handle_starttag(self, _tag, attributes):
+        """Note the attributes."""
+        self.attributes = self.attributes or attributes
