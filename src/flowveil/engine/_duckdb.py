@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import glob
 import re
-import tempfile
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 
-from flowveil._errors import InputError
-from flowveil.engine._source import FileSource, Source
+from flowveil._errors import FlowveilError, InputError
+from flowveil._scratch import scratch_folder
+from flowveil.engine._cloud import cloud_dataset
+from flowveil.engine._database import query_reader, query_schema
+from flowveil.engine._source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Generator, Iterator
 
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
 _CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
+_DUCKDB_SHARE = 0.75  # of the memory allowed; the rest is for rows on their way and the arrays they become
 _SEPARATORS = ",;\t|"
 _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quote may be a person or a place
 
@@ -28,21 +32,57 @@ def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]
 
     Spill files hold trips, so an unclosed connection would leave them on disk. DuckDB's own errors become InputErrors.
     """
-    with tempfile.TemporaryDirectory(prefix="flowveil-spill-") as folder:
-        con = duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+    with scratch_folder() as folder:
+        con = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
         con.execute("SET enable_progress_bar = false")  # commands show their own
         try:
             if memory is not None:
-                if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
-                    raise InputError(f"{memory!r} is not an amount of memory", "write it like --memory 2GB")
-                con.execute(f"SET memory_limit = '{memory}'")
+                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * _kilobytes(memory):.0f}KB'")
             yield con
-        except duckdb.OutOfMemoryException as error:
-            raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
         except duckdb.Error as error:
+            if "Out of Memory Error" in str(error):  # also where one query reads from another
+                raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
             raise InputError(f"the trips cannot be read: {_first_line(error)}", _hint(error)) from None
         finally:
             con.close()
+
+
+@contextmanager
+def streamed(
+    con: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema, batches: Generator[pa.RecordBatch]
+) -> Iterator[None]:
+    """Make batches a table that can be read once; what goes wrong while they are made is raised as it was.
+
+    DuckDB would turn Ctrl-C into an error of its own. When this is left, no thread works on the batches any more.
+    """
+    failures: list[BaseException] = []
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except (FlowveilError, KeyboardInterrupt) as failure:
+            failures.append(failure)
+            raise
+
+    with closing(batches):
+        reader = pa.RecordBatchReader.from_batches(schema, watched())
+        con.register(name, reader)
+        try:
+            yield
+        except duckdb.Error:
+            if failures:
+                raise failures[0] from None
+            raise
+        finally:
+            con.unregister(name)
+            reader.close()
+
+
+def _kilobytes(memory: str) -> float:
+    written = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", memory)
+    if written is None:
+        raise InputError(f"{memory!r} is not an amount of memory", "write it like --memory 2GB")
+    return float(written[1]) * float(1024 if written[3] else 1000) ** "KMGT".index(written[2])
 
 
 def column_names(source: Source) -> tuple[str, ...]:
@@ -62,7 +102,7 @@ def check_condition(source: Source, where: str | None) -> None:
     if where is None:
         return
     with connection() as con:
-        table = relation(con, source)
+        table = _shape(con, source)
         try:
             con.execute(f"SELECT 1 FROM {table} WHERE (\n{where}\n) LIMIT 0")
         except duckdb.Error as error:
@@ -74,21 +114,59 @@ def check_condition(source: Source, where: str | None) -> None:
 
 def types(con: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
     """Return the DuckDB type of each column."""
-    rows = con.execute(f"DESCRIBE SELECT * FROM {relation(con, source)}").fetchall()
+    if isinstance(source, StreamSource) and source.kinds is not None:
+        return source.kinds
+    rows = con.execute(f"DESCRIBE SELECT * FROM {_shape(con, source)}").fetchall()
     return {row[0]: row[1] for row in rows}
+
+
+def _shape(con: duckdb.DuckDBPyConnection, source: Source) -> str:
+    """Return SQL for a table with the columns of the source; where rows come by once, it has none."""
+    if isinstance(source, FileSource | TableSource | CloudSource):
+        return relation(con, source)
+    schema = query_schema(source) if isinstance(source, QuerySource) else source.reader.schema
+    con.register("input_shape", schema.empty_table())
+    return "input_shape"
 
 
 def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[str] = ()) -> str:
     """Return SQL that reads the source. CSV columns in `text` are read as text: 007 is not 7, N/A is not an error."""
     if not isinstance(source, FileSource):
-        con.register("input_table", source.table)
-        return "input_table"
+        con.register("input_table", _arrow(source))
+        of_text = source.kinds if isinstance(source, StreamSource) else None
+        return "input_table" if of_text is None else f"({_typed(of_text, text)})"
     files = f"[{', '.join(literal(glob.escape(path)) for path in source.paths)}]"
     if source.format == "parquet":
         return f"read_parquet({files}, union_by_name = true)"
     kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
     types_given = f", types = {{{kinds}}}" if kinds else ""
     return f"read_csv({files}, {_CSV_OPTIONS}{types_given})"
+
+
+def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
+    """Return SQL that gives columns of text, but for `text`, the types that DuckDB saw in all files together."""
+    columns = (
+        name if column in text else f"TRY_CAST({name} AS {kind}) AS {name}"
+        for column, kind in kinds.items()
+        for name in [identifier(column)]
+    )
+    return f"SELECT {', '.join(columns)} FROM input_table"
+
+
+def read_text(con: duckdb.DuckDBPyConnection, path: str, columns: list[str]) -> pa.RecordBatchReader:
+    """Return the rows of one CSV file as text; columns that it lacks are null."""
+    table = f"read_csv({literal(glob.escape(path))}, {_CSV_OPTIONS}, all_varchar = true)"
+    there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
+    named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
+    return con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
+
+
+def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> Any:
+    if isinstance(source, TableSource):
+        return source.table
+    if isinstance(source, CloudSource):
+        return cloud_dataset(source)
+    return query_reader(source) if isinstance(source, QuerySource) else source.reader
 
 
 def literal(text: str) -> str:
@@ -117,4 +195,9 @@ def _first_line(error: Exception) -> str:
     """Return the first line of an error, with values masked unless it speaks of names and syntax only."""
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     about_names = isinstance(error, duckdb.BinderException | duckdb.ParserException | duckdb.CatalogException)
-    return line if about_names or "CSV Error on Line" in line else _VALUE.sub("...", line)
+    return line if about_names or "CSV Error on Line" in line else mask(line)
+
+
+def mask(text: str) -> str:
+    """Hide numbers and what is quoted: it may be a person or a place."""
+    return _VALUE.sub("...", text)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa  # noqa: TC002  DuckDB reads annotations at run time
 
-from flowveil.engine._aggregate import register_tile
 from flowveil.engine._duckdb import connection
 from flowveil.engine._rows import OUTSIDE, problem_sql, rows_sql
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import duckdb
-    import pyarrow as pa
 
     from flowveil._arrays import IntArray
     from flowveil.engine._rows import Request
 
 BoundingBox = tuple[float, float, float, float]
+UNKNOWN = "unknown zone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class PointCounts:
 
 def count_points(
     request: Request,
-    bbox: BoundingBox,
+    bbox: BoundingBox | None,
     cells: int | Callable[..., pa.Array],
     most: int | None = None,
     memory: str | None = None,
@@ -45,14 +45,16 @@ def count_points(
     """Count trips by cell, at most `most` of each person, drawn uniformly.
 
     `request.columns` names the coordinates in the order of the axes, NAME_lon and NAME_lat in turn. `cells` cuts each
-    side of the bbox into so many equal parts, or maps (lon, lat) to tiles: it knows nothing of the trips.
+    side of the bbox into so many equal parts, or maps (lon, lat) to tiles: it knows nothing of the trips. With zones in
+    place of coordinates, it maps their ids, and there is no bbox.
     """
     names = list(request.columns)
-    axes = names if isinstance(cells, int) else [_tile(name) for name in names[::2]]
+    places = names if request.by_zone else names[::2]
+    axes = names if isinstance(cells, int) else [_tile(name) for name in places]
     with connection(memory) as con:
         rows = rows_sql(con, request)
         if not isinstance(cells, int):
-            register_tile(con, request, cells)
+            _register_tile(con, request, cells)
         con.execute(_points_sql(rows, request, names, bbox, cells))
         by_reason = dict(
             con.execute("SELECT problem, count(*) FROM points GROUP BY problem ORDER BY problem").fetchall()
@@ -74,12 +76,34 @@ def count_points(
     )
 
 
+def _register_tile(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[..., pa.Array]) -> None:
+    """Make `index` the SQL function `tile`; DuckDB wants to see the number of its parameters."""
+    kind = {"type": "arrow", "null_handling": "special"}  # special: the answer may be NULL
+    if request.by_zone:
+
+        def tile_of_zone(zone: pa.Array) -> pa.Array:
+            return index(zone)
+
+        con.create_function("tile", tile_of_zone, ["VARCHAR"], "UBIGINT", **kind)
+    else:
+
+        def tile_of_point(lon: pa.Array, lat: pa.Array) -> pa.Array:
+            return index(lon, lat)
+
+        con.create_function("tile", tile_of_point, ["DOUBLE", "DOUBLE"], "UBIGINT", **kind)
+
+
 def _points_sql(
-    rows: str, request: Request, axes: list[str], bbox: BoundingBox, cells: int | Callable[..., pa.Array]
+    rows: str, request: Request, axes: list[str], bbox: BoundingBox | None, cells: int | Callable[..., pa.Array]
 ) -> str:
-    inside = " AND ".join(f"{axis} BETWEEN {low!r} AND {high!r}" for axis, (low, high) in _sides(axes, bbox))
-    number = _cells_sql(axes, bbox, cells) if isinstance(cells, int) else _tiles_sql(axes)
-    problem = f"coalesce({problem_sql(request)}, CASE WHEN NOT ({inside}) THEN '{OUTSIDE}' END)"
+    if bbox is None:
+        number = ", ".join(f"TRY_CAST(tile({axis}) AS BIGINT) AS {_tile(axis)}" for axis in axes)
+        outside = " OR ".join(f"tile({axis}) IS NULL" for axis in axes)
+        problem = f"coalesce({problem_sql(request)}, CASE WHEN {outside} THEN '{UNKNOWN}' END)"
+    else:
+        number = _cells_sql(axes, bbox, cells) if isinstance(cells, int) else _tiles_sql(axes)
+        inside = " AND ".join(f"{axis} BETWEEN {low!r} AND {high!r}" for axis, (low, high) in _sides(axes, bbox))
+        problem = f"coalesce({problem_sql(request)}, CASE WHEN NOT ({inside}) THEN '{OUTSIDE}' END)"
     return f"""
         CREATE TEMP TABLE points AS
         SELECT problem, {"unit" if request.unit else "NULL"} AS person,

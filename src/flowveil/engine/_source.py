@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.feather
 
 from flowveil._errors import InputError
+from flowveil.engine._cloud import is_address, list_files
 
 _ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _ONE_TYPE = "every column needs one type; turn ids into text"
+_DATABASES = ("postgresql://", "postgres://")
 _FORMATS = "trips are CSV, Parquet or Arrow files (.csv, .csv.gz, .parquet, .arrow), a glob of them, or a table"
 
 
@@ -32,22 +34,65 @@ class TableSource:
     table: pa.Table
 
 
-Source = FileSource | TableSource
+@dataclass(frozen=True)
+class QuerySource:
+    """The rows of a query to a database."""
+
+    url: str = field(repr=False)  # may hold a password
+    query: str
 
 
-def open_source(source: Any) -> Source:
-    """Return what `source` (a path, a glob, a list of paths, a table or a frame) stands for."""
+@dataclass(frozen=True)
+class CloudSource:
+    """Parquet files in the cloud."""
+
+    address: str = field(repr=False)  # may hold a key
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSource:
+    """Rows that come by once, such as those that another engine hands over."""
+
+    reader: pa.RecordBatchReader
+    kinds: dict[str, str] | None = None  # rows of CSV, all of them text: DuckDB's type of each column
+
+    @property
+    def format(self) -> str:
+        """What the rows were written as."""
+        return "arrow" if self.kinds is None else "csv"
+
+
+Source = FileSource | TableSource | QuerySource | CloudSource | StreamSource
+
+
+def open_source(source: Any, query: str | None = None) -> Source:
+    """Return what `source` (a path, a glob, a list of paths, a table, a frame or a database) stands for."""
+    if isinstance(source, str) and source.startswith(_DATABASES):
+        if query is None:
+            raise InputError("a database was given, but not what to ask it", 'add --query "SELECT ... FROM ..."')
+        return QuerySource(source, query)
+    if query is not None:
+        raise InputError("a query was given, but no database", f"INPUT is then {_DATABASES[0]}USER@HOST/DATABASE")
+    if isinstance(source, QuerySource):
+        return source
+    if isinstance(source, str) and is_address(source):
+        return CloudSource(source, list_files(source))
     if isinstance(source, str | Path):
         return _files([str(source)])
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | Path) for item in source):
         return _files([str(item) for item in source])
+    return TableSource(_table(source))
+
+
+def _table(source: Any) -> pa.Table:
     if isinstance(source, pa.Table):
-        return TableSource(source)
+        return source
     if isinstance(source, pa.RecordBatch):
-        return TableSource(pa.Table.from_batches([source]))
+        return pa.Table.from_batches([source])
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
         try:
-            return TableSource(pa.table(source))
+            return pa.table(source)
         except (pa.ArrowException, TypeError):  # whose text would show values
             raise InputError(
                 f"a column of the {type(source).__name__} holds values of several types", _ONE_TYPE

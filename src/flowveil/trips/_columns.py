@@ -30,6 +30,17 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "origin": ("origin_zone", "origin_id", "start_zone", "PULocationID"),
     "destination": ("dest", "destination_zone", "destination_id", "dest_id", "end_zone", "DOLocationID"),
     "count": ("flow",),
+    "start_time": (
+        "start_datetime",
+        "started_at",
+        "departure_time",
+        "pickup_datetime",
+        "lpep_pickup_datetime",
+        "tpep_pickup_datetime",
+        "datetime",
+        "time",
+        "timestamp",
+    ),
 }
 LOOKS_COUNTED = ("trips", "volume", "total", "n_trips", "flows")  # names that often hold a number of trips a row
 _SHOWN = 20

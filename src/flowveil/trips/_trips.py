@@ -23,17 +23,20 @@ class Trips:
     mapping: dict[str, str]  # what the user mapped
 
 
-def read_trips(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> Trips:
-    """Describe the trips in a file, a glob of files, an Arrow table or a pandas or polars frame.
+def read_trips(
+    source: Any, columns: Mapping[str, str] | None = None, where: str | None = None, *, query: str | None = None
+) -> Trips:
+    """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
 
     `columns` maps meanings (start_lon, start_lat, end_lon, end_lat, origin, destination, count) to other column
-    names; `where` keeps the rows that fulfill a DuckDB condition.
+    names; `where` keeps the rows that fulfill a DuckDB condition. `query` is what to ask a database whose URL
+    (postgresql://...) is the source.
 
     >>> import pyarrow as pa
     >>> read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
     {'origin': 'origin', 'destination': 'dest'}
     """
-    opened = engine.open_source(source)
+    opened = engine.open_source(source, query)
     available = engine.column_names(opened)
     engine.check_condition(opened, where)
     return Trips(opened, available, recognize(available, columns), where, dict(columns or {}))

@@ -1,0 +1,149 @@
+"""Counting trips on a Spark cluster: rows are read, cleaned and grouped there, visits are numbered here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from flowveil._errors import InputError
+from flowveil.engine._duckdb import connection, mask, streamed, types
+from flowveil.engine._keys import Tally, key_schema
+from flowveil.engine._source import FileSource
+from flowveil.engine._spark_worker import TALLY, key_files, key_rows, packed, signed, unpacked
+from flowveil.engine._visits import read_visits, visit_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flowveil.engine._aggregate import Aggregate
+    from flowveil.engine._keys import Index
+    from flowveil.engine._rows import Request
+
+_HINT = "Spark needs Java 17; --master is e.g. local[*] or spark://HOST:PORT"
+_FOLDER_TYPES = {"BIGINT": "bigint", "DATE": "date", "TIMESTAMP": "timestamp_ntz"}
+_SETTINGS = {
+    "spark.app.name": "flowveil",
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # 007 is not 7
+}
+
+
+def aggregate(
+    request: Request, index: Index, master: str | None, memory: str | None = None, step: Index | None = None
+) -> Aggregate:
+    """Count as on one machine, with the same result to the last bit.
+
+    Every executor runs the same SQL and the same index on its rows (flowveil must be installed there), and Spark groups
+    by pair and person. What leaves the cluster is one row for each person on each pair, which DuckDB sorts here.
+    """
+    if not isinstance(request.source, FileSource):
+        raise InputError("Spark reads trips from files only", "give Parquet or CSV files, or use --engine duckdb")
+    with connection(memory) as con, _session(master) as session:
+        tally = Tally()
+        visits = _visits(_key(session, request, request.source, types(con, request.source), index, step), request)
+        schema = _visit_schema(request)
+        with streamed(con, "grouped", schema, unpacked(_rows(visits), schema, tally)):
+            con.execute("CREATE TEMP TABLE visits AS SELECT * FROM grouped")
+        return read_visits(con, request, tally)
+
+
+def _rows(frame: Any) -> Iterator[Any]:
+    """Yield the rows of a frame, one partition after the other; the work begins here."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield from frame.toLocalIterator()
+    except PySparkException as error:
+        raise InputError(f"Spark cannot count the trips: {_reason(error)}", _HINT) from None
+
+
+def _key(
+    session: Any, request: Request, source: FileSource, kinds: dict[str, str], index: Index, step: Index | None
+) -> Any:
+    """Return keyed rows as a frame of Spark, which has computed nothing yet."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  an extra
+
+    schema = from_arrow_schema(pa.schema([(TALLY, pa.string()), *signed(key_schema(request))]))
+    if source.format == "csv":
+        files = session.sparkContext.parallelize([(path,) for path in source.paths], len(source.paths))
+        frame = session.createDataFrame(files, "path string")
+        work = partial(key_files, request=request, kinds=kinds, index=index, step=step)
+    else:
+        frame = _with_folders(session.read.option("mergeSchema", "true"), source, kinds)
+        if request.where is None:
+            frame = frame.select(*(f"`{name.replace('`', '``')}`" for name in request.named))
+        work = partial(key_rows, request=request, index=index, step=step)
+    return frame.mapInArrow(work, schema)
+
+
+def _with_folders(reader: Any, source: FileSource, kinds: dict[str, str]) -> Any:
+    """Return Parquet files as a frame; keys in names of folders (day=3) get the types that DuckDB gives them."""
+    folders = [str(Path(path).parent) for path in source.paths]
+    while any("=" in Path(folder).name for folder in folders):
+        folders = [str(Path(folder).parent) if "=" in Path(folder).name else folder for folder in folders]
+    keys = len(set(folders)) == 1 and str(Path(source.paths[0]).parent) != folders[0]
+    frame = (reader.option("basePath", folders[0]) if keys else reader).parquet(*source.paths)
+    for name, kind in frame.dtypes:
+        if kind == "string" and kinds[name] in _FOLDER_TYPES:
+            frame = frame.withColumn(name, frame[f"`{name}`"].cast(_FOLDER_TYPES[kinds[name]]))
+    return frame
+
+
+def _visits(keyed: Any, request: Request) -> Any:
+    """Return visits packed into few large values: Spark hands over rows one by one."""
+    from pyspark.sql import functions  # noqa: PLC0415
+
+    keys, sums = visit_columns(request)
+    grouped = keyed.groupBy(TALLY, *keys).agg(*(functions.expr(sql).alias(name) for name, sql in sums.items()))
+    return grouped.mapInArrow(packed, "batch binary")
+
+
+def _visit_schema(request: Request) -> pa.Schema:
+    keys, sums = visit_columns(request)
+    keyed = key_schema(request)
+    return pa.schema([*(keyed.field(name) for name in keys), *((name, pa.int64()) for name in sums)])
+
+
+@contextmanager
+def _session(master: str | None) -> Iterator[Any]:
+    """Join the session that is running, or start one and stop it afterwards."""
+    try:
+        from pyspark.errors import PySparkException  # noqa: PLC0415
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+    except ImportError:
+        raise InputError("Spark is not installed", "install it with: pip install 'flowveil[spark]'") from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers on this machine run another Python
+    try:
+        running = SparkSession.getActiveSession()
+        if running is None:
+            builder = SparkSession.builder.config(map=_SETTINGS)
+            session = (builder if master is None else builder.master(master)).getOrCreate()
+        else:
+            session = running.newSession()
+            for name, value in _SETTINGS.items():
+                if name.startswith("spark.sql."):
+                    session.conf.set(name, value)
+    except PySparkException as error:
+        raise InputError(f"Spark does not start: {_reason(error)}", _HINT) from None
+    try:
+        yield session
+    except PySparkException as error:
+        raise InputError(f"Spark cannot read the trips: {_reason(error)}", _HINT) from None
+    finally:
+        if running is None:
+            session.stop()
+
+
+def _reason(error: Exception) -> str:
+    """Return what went wrong: the last line of a traceback of Python, else the first line; values are masked."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+    found = lines[-1 if "Traceback" in str(error) else 0] if lines else type(error).__name__
+    return mask(found)
