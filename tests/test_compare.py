@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -57,6 +58,54 @@ def test_failures_and_limits_are_rows(flows):
         ET.fromstring(comparison_svg(table, "a & b"))  # noqa: S314  our own document
 
 
+def test_demands_of_anonymize(city_trips):
+    """Weights, tiles and elsewhere are asked of every method; laplace is a row where a budget of noise is given."""
+    flows = fv.build_flows(city_trips, "h3:6", bbox=CITY_BBOX, weight="weight")
+    asked = {"k_weight": 900, "min_tiles": 2, "elsewhere": True}
+
+    rows = fv.compare(flows, ["glove-od", "mosaic", "laplace"], **asked, epsilon=1, verify=True).to_pylist()
+
+    for row in rows[:2]:
+        release = fv.anonymize(flows, row["method"], **asked)
+        assert release.metrics()["elsewhere"]["flows"] >= 0
+        assert row["gbar"] == release.metrics()["gbar"]
+    assert [row["verified"] for row in rows] == [True] * 3
+    assert rows[0]["e"] is None
+    assert rows[0]["promise"] == "k-anonymity, k 10, by trip, overlapping areas"
+    assert rows[2]["promise"] == "differential-privacy, epsilon 1, by trip"
+    assert rows[2]["suppressed"] < 0 < rows[2]["e"]
+    assert [row["method"] for row in rows] == ["glove-od", "mosaic", "laplace"]
+
+
+def test_laplace_by_hand(city_zone_trips):
+    """Errors of laplace are those of its release, laid out as dense matrices; persons cannot be compared."""
+    from flowveil.compare._noisy import _errors
+    from flowveil.matrices import add_noise, matrix_of_flows
+
+    flows = fv.build_flows(city_zone_trips, zones=city_zone_trips.with_name("zones.parquet"))
+    matrix = matrix_of_flows(flows)
+    release = add_noise(matrix, "laplace", 1.0)
+    true, noisy = np.zeros(matrix.points.lengths), np.zeros(matrix.points.lengths)
+    names = [flows.places.ids(flows.origins, matrix.grid.ladder.leaf[[at]])[0] for at in range(len(true))]
+    for row in release.tables["flows.parquet"].to_pylist():
+        noisy[names.index(row["origin"]), names.index(row["destination"])] = row["trips"]
+    ends = [flows.places.ids(flows.origins, nodes) for nodes in (flows.origin, flows.destination)]
+    for origin, destination, trips in zip(*ends, flows.trips.tolist(), strict=True):
+        true[names.index(origin), names.index(destination)] = trips
+
+    figures = _errors(matrix, release.boxes)
+
+    assert true.sum() == flows.total
+    assert figures["e"] == pytest.approx(np.abs(noisy - true).sum() / true.sum())
+    assert figures["d"] == pytest.approx(np.abs(noisy / noisy.sum() - true / true.sum()).sum())
+    assert figures["suppressed"] == pytest.approx(1 - noisy.sum() / true.sum())
+    zones = city_zone_trips.with_name("zones.parquet")
+    people = fv.build_flows(city_zone_trips, zones=zones, unit="person_id")
+    row = fv.compare(people, "laplace", epsilon=1).to_pylist()[0]
+    assert row["status"] == "failed"
+    assert "by trips" in row["note"]
+
+
 def test_trips_in_memory(city_trips):
     """Flows of a table in memory can be compared; verifying them by another process cannot be."""
     flows = fv.build_flows(pq.read_table(city_trips), "h3:6", bbox=CITY_BBOX)
@@ -68,7 +117,16 @@ def test_trips_in_memory(city_trips):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"methods": "mosaik"}, {"time_limit": 0}, {"memory_limit": 0}, {"k": 0}, {"options": {"nested": {"size": 1}}}],
+    [
+        {"methods": "mosaik"},
+        {"methods": "laplace"},
+        {"methods": "identity"},
+        {"epsilon": -1},
+        {"time_limit": 0},
+        {"memory_limit": 0},
+        {"k": 0},
+        {"options": {"nested": {"size": 1}}},
+    ],
 )
 def test_bad_calls_are_refused_before_anything_runs(flows, arguments):
     """What no method could do is an error of the call."""

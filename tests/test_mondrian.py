@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -122,13 +122,6 @@ def written(request, city_trips, city_zone_trips, tmp_path_factory):
     return folder, trips
 
 
-def grown(flows, areas):
-    """One rectangle reaches a little further."""
-    box = shapely.from_wkb(areas["geometry"][0].as_py()).bounds
-    wider = shapely.to_wkb(shapely.box(box[0], box[1], box[2] + 1e-3, box[3]))
-    return flows, set_value(areas, "geometry", 0, wider)
-
-
 def moved_center(flows, areas):
     """One center is not the middle."""
     row = next(row for row, lon in enumerate(areas["lon"].to_pylist()) if lon is not None)
@@ -156,19 +149,49 @@ def lowered(flows, areas):
     return set_value(flows, "persons", 0, 7), areas
 
 
-@pytest.mark.parametrize("mutate", [grown, moved_center, triangle, counted, one_more, lowered])
-def test_mutants_are_caught(written, tmp_path, mutate):
-    """A release between rectangles that was tampered with does not verify."""
+def taken(flows, areas):
+    """One rectangle takes over a strip of its neighbor's, so that flows overlap; numbers still follow bounds."""
+    shapes = {
+        name: shapely.from_wkb(shape).bounds
+        for name, shape in zip(areas["area"].to_pylist(), areas["geometry"].to_pylist(), strict=True)
+    }
+    bounds = {name: tuple(round(edge * 1e7) for edge in box) for name, box in shapes.items()}
+    east = max(box[2] for box in bounds.values())
+    name = next(name for name in sorted(bounds) if bounds[name][2] < east and bounds[name][0] > -180 * 10**7)
+    wider = (*bounds[name][:2], bounds[name][2] + 1, bounds[name][3])
+    bounds[name] = wider
+    assert len(set(bounds.values())) == len(bounds)
+    new = shapely.to_wkb(shapely.box(*(edge / 1e7 for edge in wider)))
+    for row, area in enumerate(areas["area"].to_pylist()):
+        if area == name:
+            areas = set_value(areas, "geometry", row, new)
+            middle = (wider[0] + wider[2]) / 2e7
+            areas = areas if areas["lon"][row].as_py() is None else set_value(areas, "lon", row, middle)
+    return flows, areas
+
+
+MUTANTS = [
+    (taken, "overlap"),
+    (moved_center, "the center of the area r:"),
+    (triangle, "is not a rectangle of the release"),
+    (counted, "the number of tiles of the area r:"),
+    (one_more, "does not have the trips of the input"),
+    (lowered, "has fewer than k = 8 persons"),
+]
+
+
+@pytest.mark.parametrize(("mutate", "reason"), MUTANTS)
+def test_mutants_are_caught(written, tmp_path, mutate, reason):
+    """A release between rectangles that was tampered with does not verify, for the reason that is wrong with it."""
     folder, trips = written
     flows, areas = mutate(pq.read_table(folder / "flows.parquet"), pq.read_table(folder / "areas.parquet"))
     (tmp_path / "out").mkdir()
     write(flows, tmp_path / "out" / "flows.parquet")
     write(areas, tmp_path / "out" / "areas.parquet")
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
+    shutil.copy(folder / "manifest.json", tmp_path / "out" / "manifest.json")
 
     zones = trips.with_name("zones.parquet")
-    with pytest.raises(fv.VerificationError):
+    with pytest.raises(fv.VerificationError, match=reason):
         fv.verify(tmp_path / "out", trips, zones=zones if zones.exists() else None)
 
 

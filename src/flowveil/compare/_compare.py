@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from flowveil._errors import InputError
 from flowveil.compare._process import run_worker
 from flowveil.compare._table import make_table
 from flowveil.engine import FileSource
+from flowveil.matrices import LAPLACE
 from flowveil.methods import find_method, methods
-from flowveil.problem import Requirement
+from flowveil.noise import check_epsilon
+from flowveil.problem import make_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +36,10 @@ def compare(
     k: int = 10,
     *,
     max_suppression: float | None = None,
-    k_weight: float | None = None,
+    k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
+    elsewhere: bool = False,
+    epsilon: float | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     time_limit: float = MOST_SECONDS,
     memory_limit: int | None = None,
@@ -47,18 +51,23 @@ def compare(
     methods: names, or "all" for every method that promises k-anonymity. Each runs in a process of its own; one that
     fails, or passes `time_limit` (seconds) or `memory_limit` (bytes), is a row that says so.
     max_suppression: for the methods that can steer it. options: by method, its options.
+    elsewhere: let methods of k-anonymity report what they leave out. epsilon: compare `laplace` too, which protects one
+    trip with noise at this epsilon, on all tiles of the bbox or all zones.
     verify: also write each release to a temporary folder and verify it; the trips must be files.
     watch: called about 20 times a second while a method runs.
     """
-    names = _names(methods)
-    Requirement(k, k_weight, min_tiles)  # what all methods would refuse is an error of the call
+    names = _names(methods, epsilon)
+    make_requirement(flows, k, k_weight, min_tiles)  # what all methods would refuse is an error of the call
     _check(flows, names, options or {}, time_limit, memory_limit, verify=verify)
     packed = pickle.dumps(_bare(flows))
     rows: list[dict[str, Any]] = []
     for name in names:
-        keywords = {"method": name, "k": k, "k_weight": k_weight, "min_tiles": min_tiles}
-        keywords["max_suppression"] = max_suppression if find_method(name).steers else None
-        keywords["options"] = dict((options or {}).get(name, {}))
+        keywords: dict[str, Any] = {"method": name, "options": dict((options or {}).get(name, {}))}
+        if name == LAPLACE:
+            keywords["epsilon"] = epsilon
+        else:
+            keywords |= {"k": k, "k_weight": k_weight, "min_tiles": min_tiles, "elsewhere": elsewhere}
+            keywords["max_suppression"] = max_suppression if find_method(name).steers else None
         job = pickle.dumps({"keywords": keywords, "verify": verify})
 
         def look(seconds: float, memory: int | None, name: str = name) -> None:
@@ -69,13 +78,17 @@ def compare(
     return make_table(rows)
 
 
-def _names(wanted: str | Sequence[str]) -> list[str]:
+def _names(wanted: str | Sequence[str], epsilon: float | None) -> list[str]:
+    noisy = [] if epsilon is None else [LAPLACE]
+    check_epsilon(1.0 if epsilon is None else epsilon)
     if wanted == ALL:
-        return [method.name for method in methods() if method.promise == _ANONYMITY]
+        return [method.name for method in methods() if method.promise == _ANONYMITY or method.name in noisy]
     names = wanted.split(",") if isinstance(wanted, str) else list(wanted)
     names = list(dict.fromkeys(name.strip() for name in names))
     for name in names:
-        if find_method(name).promise != _ANONYMITY:
+        if name == LAPLACE and not noisy:
+            raise InputError("laplace needs a budget", "give --epsilon E, e.g. --epsilon 1")
+        if find_method(name).promise != _ANONYMITY and name not in noisy:
             raise InputError(f"{name} does not promise k-anonymity", "compare methods with the same kind of promise")
     return names
 

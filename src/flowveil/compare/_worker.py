@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import pickle
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowveil._errors import FlowveilError
+from flowveil._scratch import scratch_folder
+from flowveil.compare._noisy import noisy_row
+from flowveil.compare._peak import peak_memory
 from flowveil.engine import FileSource
 from flowveil.release import anonymize
 from flowveil.verify import verify
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from flowveil.places import Hierarchy
     from flowveil.release import Release
 
-_MEGABYTE = 1_000_000
-_KIBIBYTE = 1024
 _METRICS = ("gbar", "suppressed", "e", "d", "c_avg", "mao", "mad", "flows", "origin_areas", "destination_areas")
 
 
@@ -32,8 +31,9 @@ def main() -> None:
     """Run the job."""
     job: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301  the parent process wrote it
     flows: Flows = pickle.load(sys.stdin.buffer)  # noqa: S301
+    run = noisy_row if "epsilon" in job["keywords"] else _run
     try:
-        row = _run(flows, job["keywords"], check=job["verify"])
+        row = run(flows, job["keywords"], check=job["verify"])
     except FlowveilError as error:
         row = {"status": "failed", "note": error.message}
     except MemoryError:
@@ -45,7 +45,7 @@ def _run(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[str, An
     start = time.perf_counter()
     release = anonymize(flows, **keywords)
     seconds = time.perf_counter() - start
-    memory = _peak()  # of the method: metrics and verification come after
+    memory = peak_memory()  # of the method: metrics and verification come after
     figures = release.metrics()
     row = {name: figures[name] for name in _METRICS}
     promise = release.manifest["promise"]
@@ -80,20 +80,10 @@ def _verified(release: Release) -> bool:
     flows = release.source
     if flows is None or not isinstance(flows.provenance.source, FileSource):
         return False
-    with tempfile.TemporaryDirectory(prefix="flowveil-compare-") as place:
-        folder = release.write(Path(place) / "out")
+    with scratch_folder() as place:
+        folder = release.write(place / "out")
         verify(folder, list(flows.provenance.source.paths))
     return True
-
-
-def _peak() -> float | None:
-    """Return the most memory this process has had, in MB; None where the system does not tell."""
-    try:
-        import resource  # noqa: PLC0415  not on Windows
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak * (1 if sys.platform == "darwin" else _KIBIBYTE) / _MEGABYTE)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from flowveil.matrices._area_workloads import answer_leaves, lay_grid
 from flowveil.matrices._boxes import Boxes
 from flowveil.matrices._build import DEFAULT_CELLS, build_matrix, build_tile_matrix
 from flowveil.matrices._methods import BOX_METHODS, MOSAIC
+from flowveil.matrices._mosaic import Leaves
 from flowveil.matrices._release import add_noise
 from flowveil.matrices._tiles import TileGrid
 from flowveil.matrices._workloads import answer_boxes, make_workload, mre
@@ -67,7 +68,7 @@ def _try(matrix: Matrix, name: str, epsilon: float, workloads: list[Workload], l
     for workload in workloads:
         if isinstance(boxes, Boxes):
             answers = answer_boxes(workload, boxes)
-        elif isinstance(matrix.grid, TileGrid):
+        elif isinstance(matrix.grid, TileGrid) and isinstance(boxes, Leaves):
             answers = answer_leaves(workload, matrix.grid, boxes, lattice)
         figures[workload.name] = mre(workload, answers)["mre"]
     return figures

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from flowveil._errors import InputError
+
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil.matrices._mosaic import Leaves
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 def lay_grid(grid: TileGrid, cells: int) -> IntArray:
     """Return the tile in which the center of each cell of a grid lies, one row for each step east; -1 for none."""
+    if grid.bbox is None:
+        raise InputError("no grid can be laid over zones", "count tiles of a bbox")
     west, south, east, north = grid.bbox
     middle = (np.arange(cells) + 0.5) / cells
     lon, lat = np.meshgrid(west + middle * (east - west), south + middle * (north - south), indexing="ij")

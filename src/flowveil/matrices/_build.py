@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowveil import engine
 from flowveil._errors import InputError, UnknownNameError
+from flowveil.matrices._ladder import make_ladder
 from flowveil.matrices._points import Grid, Matrix, Origin, Points
-from flowveil.matrices._tiles import make_tile_grid
-from flowveil.places import parse_bbox
-from flowveil.trips import Trips, read_trips
+from flowveil.matrices._tiles import TileGrid, make_tile_grid, make_zone_grid
+from flowveil.places import Zones, parse_bbox
+from flowveil.trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from flowveil.flows import Flows
     from flowveil.places import BoundingBox
 
 DEFAULT_CELLS = 1000
@@ -58,28 +61,57 @@ def build_matrix(
 
 def build_tile_matrix(
     trips: Any,
-    bbox: str | Iterable[float] | None,
+    bbox: str | Iterable[float] | None = None,
     grid: str | None = None,
     *,
-    hierarchy: str | None = None,
+    zones: Any = None,
+    hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,
     memory: str | None = None,
 ) -> Matrix:
-    """Count trips by pair of H3 tiles of a public box; other options as for `build_matrix`.
+    """Count trips by pair of H3 tiles of a public box, or of zones; other options as for `build_matrix`.
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
+    zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
     """
-    tiles = make_tile_grid(public_box(bbox), grid, hierarchy)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
-    request = _request(table, _coordinates(table, "both", ()), unit)
+    if zones is None:
+        tiles = make_tile_grid(public_box(bbox), grid, hierarchy)
+        columns = _coordinates(table, "both", ())
+    else:
+        if bbox is not None or grid is not None:
+            raise InputError("a grid or bbox does not go with zones", "choose one of --zones and --grid")
+        tiles = make_zone_grid(zones, hierarchy, table.mapping)
+        columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
+    request = _request(table, columns, unit)
     found = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
     cells = tiles.positions(found.cells.astype(np.uint64).ravel()).reshape(-1, 2)
     inside = (cells >= 0).all(axis=1)
     points = Points(cells[inside], found.trips[inside], tiles.lengths)
-    origin = replace(_origin(table, found), outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()))
+    origin = replace(
+        _origin(table, found),
+        zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
+        outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()),
+    )
     return Matrix(points, tiles, unit, most, origin)
+
+
+def matrix_of_flows(flows: Flows) -> Matrix:
+    """Return flows as a matrix over all tiles of their bbox, or all zones; one trip is what is protected."""
+    if isinstance(flows.places, Zones):
+        grid = TileGrid(None, flows.places, flows.origins, make_ladder(flows.origins))
+    else:
+        settings = flows.places.settings()
+        grid = make_tile_grid(public_box(flows.provenance.bbox), settings["grid"], settings["hierarchy"])
+    ends = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
+    cells = np.column_stack([grid.positions(tree.key[leaf]) for tree, leaf in ends])
+    inside = (cells >= 0).all(axis=1)
+    origin = Origin(
+        flows.provenance.source, flows.provenance.zones, flows.provenance.columns, flows.provenance.where, flows.total
+    )
+    return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, origin=origin)
 
 
 def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
@@ -99,7 +131,8 @@ def check_cells(cells: int) -> int:
 
 
 def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.Request:
-    counted = trips.columns.get("count") if "count" in trips.mapping else None
+    by_zone = "origin" in columns
+    counted = trips.columns.get("count") if by_zone or "count" in trips.mapping else None
     if counted and unit:
         raise InputError(
             f"the table is already counted (column {counted!r}), so {unit!r} cannot bound what persons contribute",

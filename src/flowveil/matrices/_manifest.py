@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from flowveil.matrices._methods import LAPLACE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -15,6 +17,12 @@ CELLS_FORMAT, FLOWS_FORMAT = "flowveil-cells/1", "flowveil-flows/1"
 _ABSENCE = (
     "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
 )
+_POSITIVE_ABSENCE = (
+    "Noise was added to every pair of tiles, and those below one are not listed. A listed pair may have had no trips, "
+    "and one that is not listed may have had some."
+)
+_NEGATIVE = "they may be negative"
+_POSITIVE = "those below one are not listed, so that sums over many pairs are too large"
 
 
 def make_manifest(
@@ -40,8 +48,8 @@ def make_manifest(
         "method": method,
         "options": options,
         "promise": promise,
-        "promise_text": promise_text(promise),
-        "absence": _ABSENCE,
+        "promise_text": promise_text(promise, positive_only=method == LAPLACE),
+        "absence": _POSITIVE_ABSENCE if method == LAPLACE else _ABSENCE,
     }
 
 
@@ -58,8 +66,8 @@ def _step(name: str) -> tuple[int, int]:
     return int(depth or 0), 0 if what == "counts" else 1
 
 
-def promise_text(promise: Mapping[str, Any]) -> str:
-    """Say a promise in plain words."""
+def promise_text(promise: Mapping[str, Any], *, positive_only: bool = False) -> str:
+    """Say a promise in plain words; positive_only: counts below one are not listed."""
     epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
     if most is None:
         who = (
@@ -74,7 +82,8 @@ def promise_text(promise: Mapping[str, Any]) -> str:
             "at random from their trips."
         )
     return (
-        f"{who} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; they may be "
-        "negative. The extent of the grid was chosen without the data; the number of trips is not published but for "
-        "the noisy counts. Every further release about the same people adds its own epsilon to this one."
+        f"{who} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
+        f"{_POSITIVE if positive_only else _NEGATIVE}. The extent of the grid was chosen without the data; the number "
+        "of trips is not published but for the noisy counts. Every further release about the same people adds its own "
+        "epsilon to this one."
     )

@@ -45,6 +45,8 @@ def query_errors(
     """
     written = read_noisy(release)
     options = written.manifest["options"]
+    if written.positive_only:
+        raise InputError("sums over a release that lists only counts above zero are too large", "use noisy-mosaic")
     story = read_audit(release).get("input", {})
     if not isinstance(trips, Trips):
         trips = read_trips(trips, columns or story.get("columns"), where or story.get("where"))

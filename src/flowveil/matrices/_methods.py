@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from flowveil.matrices._boxes import Boxes
 
 MOSAIC = "noisy-mosaic"
+LAPLACE = "laplace"
+TILE_METHODS = (MOSAIC, LAPLACE)  # that count pairs of tiles, not cells
 DEFAULT_METHOD = "daf-entropy"
 
 BOX_METHODS: dict[str, Callable[..., Boxes]] = {
@@ -29,7 +31,7 @@ BOX_METHODS: dict[str, Callable[..., Boxes]] = {
 
 def adds_noise(name: str) -> bool:
     """Whether a method adds noise."""
-    return name == MOSAIC or name in BOX_METHODS
+    return name in TILE_METHODS or name in BOX_METHODS
 
 
 def box_method(name: str) -> Callable[..., Boxes]:

@@ -64,6 +64,7 @@ class Origin:
     """What a matrix was made from. Private."""
 
     source: Source | None = None
+    zones: str | None = None  # path of the zones file
     columns: dict[str, str] = field(default_factory=dict)
     where: str | None = None
     rows: int = 0

@@ -54,6 +54,11 @@ def query(
     without a box may be anywhere.
     """
     written = read_noisy(release)
+    if written.positive_only:
+        raise InputError(
+            "this release lists only counts above zero, so sums over it are too large",
+            "read its flows one by one, or release with noisy-mosaic to ask for sums",
+        )
     wanted = {"origin": origin, "destination": destination}
     wanted |= {f"stop {number}": box for number, box in (stops or {}).items()} | dict(places or {})
     boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}

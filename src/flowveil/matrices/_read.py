@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from flowveil._errors import InputError, VerificationError
 from flowveil.matrices._manifest import CELLS_FORMAT, FLOWS_FORMAT
+from flowveil.matrices._methods import LAPLACE
 from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
 from flowveil.places import parse_bbox
 
@@ -41,6 +42,11 @@ class WrittenRelease:
     def trips_of_a_unit(self) -> int:
         """How many trips one unit contributes at most."""
         return int(self.manifest["promise"]["max_trips_per_person"] or 1)
+
+    @property
+    def positive_only(self) -> bool:
+        """Whether counts below one were left out after the noise."""
+        return bool(self.manifest.get("method") == LAPLACE)
 
     @property
     def counts(self) -> IntArray:
@@ -120,10 +126,11 @@ def _check_columns(release: WrittenRelease) -> None:
     options = release.manifest.get("options")
     if not isinstance(options, dict):
         raise broken("the manifest has no options")
-    try:
-        parse_bbox(options.get("bbox", ""))
-    except InputError:
-        raise broken("the manifest has no bbox") from None
+    if release.areas is None or options.get("grid", "") is not None:  # zones have no bbox
+        try:
+            parse_bbox(options.get("bbox", ""))
+        except InputError:
+            raise broken("the manifest has no bbox") from None
     if release.areas is None:
         if not isinstance(options.get("places"), list) or not isinstance(options.get("cells"), int):
             raise broken("the manifest does not describe the grid")

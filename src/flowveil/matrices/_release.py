@@ -11,8 +11,9 @@ import pyarrow as pa
 from flowveil._errors import InputError, PromiseError
 from flowveil.matrices._boxes import non_negative
 from flowveil.matrices._consistency import reconcile
+from flowveil.matrices._laplace import laplace
 from flowveil.matrices._manifest import CELLS_FORMAT, FLOWS_FORMAT, make_manifest
-from flowveil.matrices._methods import DEFAULT_METHOD, MOSAIC, box_method
+from flowveil.matrices._methods import DEFAULT_METHOD, LAPLACE, MOSAIC, TILE_METHODS, box_method
 from flowveil.matrices._mosaic import noisy_mosaic
 from flowveil.matrices._tiles import TileGrid
 from flowveil.methods import find_method
@@ -20,6 +21,7 @@ from flowveil.noise import Ledger, check_epsilon
 from flowveil.release._audit import fingerprint
 from flowveil.release._tables import area_ids, areas_of_nodes
 from flowveil.release._write import write_folder
+from flowveil.report import make_inline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil.matrices._boxes import Boxes
+    from flowveil.matrices._laplace import Listed
     from flowveil.matrices._mosaic import Leaves
     from flowveil.matrices._points import Matrix
 
@@ -42,13 +45,17 @@ class NoisyRelease:
     tables: dict[str, pa.Table]  # by file name
     manifest: dict[str, Any]
     audit: dict[str, Any]
-    boxes: Boxes | Leaves
+    boxes: Boxes | Leaves | Listed
     ledger: Ledger
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the folder and, beside it, the private audit file; all of it or nothing."""
+    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+        """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html."""
         files = {**self.tables, MANIFEST: self.manifest}
-        return write_folder(path, files, {".audit.json": self.audit}, overwrite=overwrite)
+        return write_folder(path, files, {".audit.json": self.audit}, overwrite=overwrite, report=report)
+
+    def _repr_html_(self) -> str:
+        """Show the map in a notebook."""
+        return make_inline({**self.tables, MANIFEST: self.manifest})
 
 
 def add_noise(
@@ -62,21 +69,27 @@ def add_noise(
     """
     tiles = isinstance(matrix.grid, TileGrid)
     name = method or (MOSAIC if tiles else DEFAULT_METHOD)
-    if (name == MOSAIC) != tiles:
+    if (name in TILE_METHODS) != tiles or (name == MOSAIC and matrix.grid.bbox is None):
         raise InputError(
             f"{name} does not go with this matrix",
-            f"{MOSAIC} takes build_tile_matrix, the other methods build_matrix",
+            f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
         )
     typed: dict[str, Any] = dict(find_method(name).parse_options(options))
     reconciled = bool(typed.get(_CONSISTENT))
     most = matrix.max_trips_per_person
     ledger = Ledger(_share(check_epsilon(epsilon), most))
-    boxes: Boxes | Leaves
+    boxes: Boxes | Leaves | Listed
     run = {option: value for option, value in typed.items() if option != _CONSISTENT}
-    if isinstance(matrix.grid, TileGrid):
+    if isinstance(matrix.grid, TileGrid) and name == LAPLACE:
+        boxes = listed = laplace(matrix.points, ledger, **run)
+        known = _noise_columns(listed.counts, listed.charged, ledger, None)
+        nodes = matrix.grid.ladder.leaf[listed.cells]
+        tables, form = _area_tables(matrix.grid, nodes, listed.counts, known), FLOWS_FORMAT
+    elif isinstance(matrix.grid, TileGrid):
         boxes = leaves = noisy_mosaic(matrix.points, ledger, matrix.grid.ladder, **run)
         known = _noise_columns(leaves.counts, leaves.charged, ledger, leaves.pairs.node if reconciled else None)
-        tables, form = _area_tables(matrix.grid, leaves, known), FLOWS_FORMAT
+        nodes = matrix.grid.ladder.nodes(leaves.pairs.level, leaves.pairs.area)
+        tables, form = _area_tables(matrix.grid, nodes, leaves.counts, known), FLOWS_FORMAT
     else:
         boxes = cells = box_method(name)(matrix.points, ledger, **run)
         known = _noise_columns(cells.counts, cells.charged, ledger, cells.node if reconciled else None)
@@ -116,14 +129,13 @@ def _cells_table(boxes: Boxes, known: dict[str, pa.Array]) -> pa.Table:
     return pa.table(columns | known)
 
 
-def _area_tables(grid: TileGrid, leaves: Leaves, known: dict[str, pa.Array]) -> dict[str, pa.Table]:
-    """Return flows with noisy trips, and their areas as in any release."""
-    nodes = grid.ladder.nodes(leaves.pairs.level, leaves.pairs.area)
+def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, pa.Array]) -> dict[str, pa.Table]:
+    """Return flows between nodes of the tree (one row a flow) with noisy trips, and their areas as in any release."""
     flows = pa.table(
         {
             "origin": pa.array(area_ids(grid.places, grid.tree, nodes[:, 0]), pa.string()),
             "destination": pa.array(area_ids(grid.places, grid.tree, nodes[:, 1]), pa.string()),
-            "trips": pa.array(leaves.counts, pa.int64()),
+            "trips": pa.array(counts, pa.int64()),
         }
         | known
     ).sort_by([("origin", "ascending"), ("destination", "ascending")])
@@ -137,6 +149,7 @@ def _audit(matrix: Matrix, ledger: Ledger) -> dict[str, Any]:
         "input": {
             "columns": origin.columns,
             "where": origin.where,
+            "zones": origin.zones,
             "unit": matrix.unit,
             "fingerprint": fingerprint(origin.source),
         },

@@ -11,10 +11,12 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil.matrices._ladder import make_ladder
-from flowveil.places import H3Grid, choose_places
+from flowveil.places import H3Grid, Zones, choose_places
 from flowveil.places._geodesy import square_kilometers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from flowveil._arrays import IntArray, KeyArray
     from flowveil.matrices._ladder import Ladder
     from flowveil.places import BoundingBox, Hierarchy
@@ -28,10 +30,10 @@ _SLACK = 0.05  # in edges of a tile: edges of cells are bent, and a corner of th
 
 @dataclass(frozen=True, eq=False)
 class TileGrid:
-    """The tiles of a box and the tree above them, from public geometry alone: the same for both ends of trips."""
+    """The tiles of a box, or zones, and the tree above them: public geometry alone, the same for both ends of trips."""
 
-    bbox: BoundingBox
-    places: H3Grid
+    bbox: BoundingBox | None  # zones have none
+    places: H3Grid | Zones
     tree: Hierarchy
     ladder: Ladder
 
@@ -42,6 +44,10 @@ class TileGrid:
 
     def positions(self, tiles: KeyArray) -> IntArray:
         """Return where tiles stand in the ladder, -1 for tiles that the box does not have."""
+        if isinstance(self.places, Zones):
+            _, node = self.places.hierarchy(tiles)
+            place = np.argsort(self.ladder.leaf)
+            return place[np.searchsorted(self.ladder.leaf, node, sorter=place)]
         keys = self.tree.key[self.ladder.leaf]
         order = np.argsort(keys)
         place = np.minimum(np.searchsorted(keys, tiles, sorter=order), len(keys) - 1)
@@ -50,10 +56,10 @@ class TileGrid:
 
     def settings(self) -> dict[str, Any]:
         """Return the grid for the manifest."""
-        return self.places.settings() | {"bbox": list(self.bbox)}
+        return self.places.settings() | ({} if self.bbox is None else {"bbox": list(self.bbox)})
 
 
-def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | None) -> TileGrid:
+def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequence[str] | None) -> TileGrid:
     """Return all tiles of a box with their tree; raise if there are too many."""
     places = choose_places(grid or DEFAULT_GRID, None, hierarchy or DEFAULT_HIERARCHY, None, bbox)
     if not isinstance(places, H3Grid):
@@ -72,3 +78,14 @@ def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | None) -
     cells = h3.h3shape_to_cells_experimental(h3.LatLngPoly(corners), places.resolution, "overlap")
     tree, _ = places.hierarchy(np.sort(np.array([h3.str_to_int(cell) for cell in cells], np.uint64)))
     return TileGrid(bbox, places, tree, make_ladder(tree))
+
+
+def make_zone_grid(
+    zones: Any, hierarchy: str | Sequence[str] | None, columns: Mapping[str, str] | None = None
+) -> TileGrid:
+    """Return all zones with their tree."""
+    places = choose_places(None, zones, hierarchy, None, None, columns)
+    if not isinstance(places, Zones):
+        raise InputError("there are no zones", "give a table with one row a zone")
+    tree, _ = places.hierarchy(np.arange(len(places.table.ids), dtype=np.uint64))
+    return TileGrid(None, places, tree, make_ladder(tree))

@@ -8,39 +8,49 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._errors import InputError
 from flowveil.matrices._ladder import runs
 from flowveil.matrices._read import broken, read_noisy
 from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
-from flowveil.matrices._tiles import make_tile_grid
+from flowveil.matrices._tiles import make_tile_grid, make_zone_grid
 from flowveil.places import parse_bbox
+from flowveil.release import REPORT, read_audit
+from flowveil.report import CHECKED_REPORT, check_report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
     from flowveil.matrices._read import WrittenRelease
+    from flowveil.matrices._tiles import TileGrid
 
 _KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
 _ROUNDING = 1e-9  # relative; budgets are published as floats
+_LISTED = "every flow is a pair of tiles of the grid, listed once, with a count above zero"
 CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
 
-def verify_noisy(path: str | Path) -> tuple[int, tuple[str, ...]]:
-    """Check a release with noise; return its number of boxes and what was found to hold, or raise."""
+def verify_noisy(path: str | Path, zones: Any = None) -> tuple[int, tuple[str, ...]]:
+    """Check a release with noise; return its number of boxes and what was found to hold, or raise.
+
+    zones: the zones of a release about zones; by default those that the private audit file names.
+    """
     release = read_noisy(path)
     _check_folder(release)
     if release.areas is None:
         _check_cells(release)
     else:
-        _check_areas(release)
+        _check_areas(release, _make_grid(release, zones))
     _check_budget(release)
     _check_projection(release)
+    report = (CHECKED_REPORT,) if check_report(release.folder) else ()
     unit = "trip" if release.manifest["promise"]["unit"] == "trip" else "person"
     return len(release.counts), (
         "the folder and the manifest hold nothing but what the format lists",
-        "the boxes cover the whole grid, and no two overlap",
+        _LISTED if release.positive_only else "the boxes cover the whole grid, and no two overlap",
         f"every path of the budget adds up to at most epsilon = {release.epsilon:g} for one {unit}",
         "the non-negative counts keep the noisy total",
+        *report,
         CANNOT,
     )
 
@@ -48,7 +58,7 @@ def verify_noisy(path: str | Path) -> tuple[int, tuple[str, ...]]:
 def _check_folder(release: WrittenRelease) -> None:
     needed = {MANIFEST, CELLS} if release.areas is None else {MANIFEST, FLOWS, AREAS}
     found = {item.name for item in release.folder.iterdir()}
-    if found != needed:
+    if found - {REPORT} != needed:
         raise broken(f"the folder holds other files than {', '.join(sorted(needed))}")
     if set(release.manifest) != _KEYS:
         raise broken(f"the manifest has other keys than {', '.join(sorted(_KEYS))}")
@@ -74,13 +84,22 @@ def _check_cells(release: WrittenRelease) -> None:
         raise broken("a box is listed twice")
 
 
-def _check_areas(release: WrittenRelease) -> None:
-    """Check that the flows cover all pairs of tiles of the box, each once, and that areas are those of the flows."""
+def _make_grid(release: WrittenRelease, zones: Any) -> TileGrid:
     options = release.manifest["options"]
+    if options.get("grid", "") is None:
+        story = read_audit(release.folder).get("input", {})
+        source = zones if zones is not None else story.get("zones")
+        if source is None:
+            raise InputError("the release is about zones, and none were given", "give them with zones= or --zones FILE")
+        return make_zone_grid(source, options.get("hierarchy"), story.get("columns"))
     try:
-        grid = make_tile_grid(parse_bbox(options["bbox"]), options["grid"], options["hierarchy"])
+        return make_tile_grid(parse_bbox(options["bbox"]), options["grid"], options["hierarchy"])
     except (KeyError, TypeError, ValueError):
         raise broken("the manifest does not describe the grid") from None
+
+
+def _check_areas(release: WrittenRelease, grid: TileGrid) -> None:
+    """Check that the flows cover all pairs of tiles, each once, and that areas are those of the flows."""
     start, end = runs(grid.ladder.leaf, grid.tree.parent)
     names = grid.places.ids(grid.tree, np.arange(len(grid.tree)))
     number = {name: node for node, name in enumerate(names)}
@@ -92,10 +111,23 @@ def _check_areas(release: WrittenRelease) -> None:
     if listed != {(area, name) for name, side in zip(("origin", "destination"), sides, strict=True) for area in side}:
         raise broken("the areas are not those of the flows")
     origin, destination = (np.array([number[area] for area in side], np.int64) for side in sides)
+    if release.positive_only:
+        _check_listed(grid, origin, destination, release.counts)
+        return
     size = [(end - start)[nodes].astype(object) for nodes in (origin, destination)]
     if sum(size[0] * size[1]) != len(grid.ladder.leaf) ** 2:
         raise broken("the flows do not cover every pair of tiles once")
     _check_overlap(grid.tree.parent, origin, start[destination], end[destination])
+
+
+def _check_listed(grid: TileGrid, origin: IntArray, destination: IntArray, counts: IntArray) -> None:
+    """Check that flows are pairs of tiles, each once, with counts above zero."""
+    if not (grid.tree.is_leaf[origin] & grid.tree.is_leaf[destination]).all():
+        raise broken("a flow is not between two tiles")
+    if len(np.unique(origin * len(grid.tree) + destination)) < len(origin):
+        raise broken("a flow is listed twice")
+    if (counts < 1).any():
+        raise broken("a count is below one")
 
 
 def _check_overlap(parent: IntArray, origin: IntArray, start: IntArray, end: IntArray) -> None:

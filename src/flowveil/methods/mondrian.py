@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import PromiseError
-from flowveil.places import Rectangles, make_frame, tile_points
-from flowveil.problem import Solution
+from flowveil.methods._rectangles import as_solution
+from flowveil.places import make_frame, tile_points
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
-    from flowveil.problem import Problem
+    from flowveil.problem import Problem, Solution
 
 
 def solve(problem: Problem) -> Solution:
@@ -38,19 +37,6 @@ def solve(problem: Problem) -> Solution:
     if len(bounds) == 1 and not problem.measure_pairs(*np.zeros((2, len(flows)), np.int64)).publishable.all():
         raise PromiseError("no flow reaches the requirement", "lower k or bring more data")
     return as_solution(region, bounds, frame, closed=bbox is not None)
-
-
-def as_solution(region: IntArray, bounds: IntArray, frame: IntArray, *, closed: bool) -> Solution:
-    """Return regions (low and high of four axes) as flows between numbered rectangles, sorted."""
-    ends = np.concatenate([bounds[:, :, :2].reshape(-1, 4), bounds[:, :, 2:].reshape(-1, 4)])
-    distinct, number = np.unique(ends, axis=0, return_inverse=True)
-    origin, destination = number.ravel()[: len(bounds)], number.ravel()[len(bounds) :]
-    order = np.lexsort((destination, origin))
-    flow = np.empty(len(order) + 1, np.int64)
-    flow[order] = np.arange(len(order))
-    flow[-1] = -1
-    rectangles = Rectangles(distinct, frame, closed)
-    return Solution(origin[order], destination[order], flow[region], rectangles=rectangles)
 
 
 def _crowd(problem: Problem) -> tuple[tuple[object, ...], int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
-from flowveil.noise import _opendp
+from flowveil.noise import _opendp, _sparse
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -86,6 +86,25 @@ class Ledger:
         """Charge all that is left to each node; return its noisy count and what it was charged, in parts."""
         left = self.left(nodes)
         return self._draw(name, nodes, counts, left), left
+
+    def publish_positive(
+        self, name: str, node: int, counts: IntArray, cells: IntArray, among: int
+    ) -> tuple[IntArray, IntArray]:
+        """Charge all that is left to a node, add noise to each of its `among` cells, and return those above zero.
+
+        counts, cells: those that are not zero, and which cells they are, ascending. Returns cells, ascending, and noisy
+        counts. The cells are disjoint sets of the node's trips, so that the charge is that of one cell.
+        """
+        chosen = np.array([node], np.int64)
+        epsilon = self.epsilon_of(int(self.left(chosen)[0]))
+        self._charge(name, chosen, self.left(chosen))
+        noisy = _opendp.add_laplace(counts, epsilon)
+        zeros = _sparse.count_positive(among - len(cells), _opendp.laplace_scale(epsilon))
+        places = _sparse.draw_places(zeros, among, cells)
+        found = np.concatenate([cells[noisy > 0], places])
+        values = np.concatenate([noisy[noisy > 0], _sparse.draw_positive(zeros, epsilon)])
+        order = np.argsort(found)
+        return found[order], values[order]
 
     def choose(self, name: str, node: int, scores: IntArray, sensitivity: int, parts: int) -> int:
         """Charge `parts` to a node and return the position of a score that is likely the least."""

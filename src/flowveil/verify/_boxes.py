@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
+from flowveil.verify._apart import find_overlap
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._forest import NONE
 from flowveil.verify._geo import TOLERANCE, read_shapes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from flowveil.verify._tables import AreasTable, FlowTable
 
 _PARTS = 10_000_000  # of a degree
-_MOST_COMPARED = 8_000_000  # pairs of flows looked at together, to bound memory
+_MOST_SEARCHED = 2_000  # rectangles whose tiles are looked up together, to bound memory
 _GLOBE = (-180.0, -90.0, 180.0, 90.0)
 
 
@@ -63,12 +64,9 @@ class Boxes:
         for row, area in enumerate(areas.area):
             edges = self.bounds[self.number[area]]
             is_open = not self._closed and bool((edges == self.frame).any())
-            middle = None if is_open else tuple(((edges[:2] + edges[2:]) / (2 * _PARTS)).tolist())
-            if (areas.lon[row] is None) != (middle is None) or (areas.lat[row] is None) != (middle is None):
-                raise broken(f"the center of the area {shown(area)} is wrong")
-            if middle is not None and not np.allclose(
-                [areas.lon[row] or 0.0, areas.lat[row] or 0.0], middle, rtol=0, atol=TOLERANCE
-            ):
+            middle = (None, None) if is_open else tuple(((edges[:2] + edges[2:]) / (2 * _PARTS)).tolist())
+            said = (areas.lon[row], areas.lat[row])
+            if not all(_is_same(found, expected) for found, expected in zip(said, middle, strict=True)):
                 raise broken(f"the center of the area {shown(area)} is wrong")
             members = None if areas.members is None else areas.members[row]
             if areas.tiles[row] != (None if members is None else len(members)):
@@ -83,31 +81,82 @@ class Boxes:
         return inside
 
 
+def _is_same(found: float | None, expected: float | None) -> bool:
+    """Whether two degrees are the same but for rounding, or both missing; NaN is not like anything."""
+    if found is None or expected is None:
+        return found is expected
+    return abs(found - expected) <= TOLERANCE
+
+
+class Centers:
+    """Centers of the tiles of both ends, moved into the frame."""
+
+    def __init__(self, boxes: Boxes, ground: Ground) -> None:
+        self._boxes = boxes
+        self._ground = ground
+        self._points: list[dict[int, tuple[int, int]]] = [{}, {}]  # by end: center of each tile seen
+
+    def look_up(self, end: int, tiles: IntArray) -> dict[int, tuple[int, int]]:
+        """Return the center of each tile of one end, those looked up before included; notes the tiles as seen."""
+        new = np.array([tile for tile in tiles.tolist() if tile not in self._points[end]], np.int64)
+        lon, lat = self._ground.centers(new)
+        low, high = self._boxes.frame[:2], self._boxes.frame[2:]
+        points = np.clip(np.rint(np.column_stack([lon, lat]) * _PARTS).astype(np.int64), low, high)
+        self._points[end].update(zip(new.tolist(), map(tuple, points.tolist()), strict=True))
+        return self._points[end]
+
+    def around(self, end: int, tiles: IntArray) -> IntArray:
+        """Return the smallest rectangles around tiles and their centers, inside the frame, one row a tile."""
+        points = self.look_up(end, tiles)
+        center = np.array([points[tile] for tile in tiles.tolist()], np.int64).reshape(-1, 2)
+        edges, frame = self._ground.bounds(tiles) * _PARTS, self._boxes.frame
+        low = np.fmin(np.floor(edges[:, :2]), center - 1).astype(np.int64)
+        high = np.fmax(np.ceil(edges[:, 2:]), center).astype(np.int64)
+        low = np.clip(low, frame[:2], frame[2:] - 1)
+        return np.concatenate([low, np.maximum(np.clip(high, frame[:2], frame[2:]), low + 1)], axis=1)
+
+    def tiles(self, end: int) -> IntArray:
+        """Return by rectangle the tiles it holds: zones, or tiles of the grid that were seen at that end."""
+        tiles = self._ground.all_tiles()
+        points = self.look_up(end, np.zeros(0, np.int64) if tiles is None else tiles)
+        places = np.array(list(points.values()), np.int64).reshape(-1, 2)
+        bounds, frame = self._boxes.bounds, self._boxes.frame
+        tree = shapely.STRtree(shapely.points(places))
+        total = np.zeros(len(bounds), np.int64)
+        for start in range(0, len(bounds), _MOST_SEARCHED):
+            some = bounds[start : start + _MOST_SEARCHED]
+            box, place = tree.query(shapely.box(*some.T))
+            low = some[box, :2]
+            inside = ((places[place] > low) | (low == frame[:2])).all(axis=1)  # the tree counts all edges in
+            total[start : start + len(some)] = np.bincount(box[inside], minlength=len(some))
+        return total
+
+
 class BoxIndex:
     """Flows between rectangles, checked to be disjoint, searchable by pair of tiles."""
 
     def __init__(self, flows: FlowTable, boxes: Boxes, ground: Ground) -> None:
         self._flows = flows
         self._boxes = boxes
-        self._ground = ground
+        if not all(area in boxes.number for area in (*flows.origin, *flows.destination)):
+            raise broken("a flow between rectangles that do not overlap starts or ends elsewhere")
         self._ends = [
             np.array([boxes.number[area] for area in ids], np.int64) for ids in (flows.origin, flows.destination)
         ]
-        self._points: list[dict[int, tuple[int, int]]] = [{}, {}]  # by end: center of each tile seen
+        self._centers = Centers(boxes, ground)
         self._check_disjoint()
 
-    def locate(self, origin: IntArray, destination: IntArray) -> IntArray:
+    def locate(self, origin: IntArray, destination: IntArray, _: list[IntArray]) -> IntArray:
         """Return the flow that holds each pair of tiles, -1 for none."""
-        for end, tiles in enumerate((origin, destination)):
-            self._look_up(end, np.unique(tiles))
+        points = [self._centers.look_up(end, np.unique(tiles)) for end, tiles in enumerate((origin, destination))]
         pairs, position = np.unique(np.column_stack([origin, destination]), axis=0, return_inverse=True)
         found = np.full(len(pairs), NONE, np.int64)
         starts = np.flatnonzero(np.append(True, pairs[1:, 0] != pairs[:-1, 0])) if len(pairs) else np.zeros(0, np.int64)
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(pairs)], strict=False):
-            lon, lat = self._points[0][int(pairs[start, 0])]
+            lon, lat = points[0][int(pairs[start, 0])]
             near = np.flatnonzero(self._boxes.hold(self._ends[0], lon, lat))
             for row in range(start, stop):
-                lon, lat = self._points[1][int(pairs[row, 1])]
+                lon, lat = points[1][int(pairs[row, 1])]
                 held = near[self._boxes.hold(self._ends[1][near], lon, lat)]
                 if len(held) > 1:
                     self._raise_overlap(int(held[0]), int(held[1]))
@@ -116,41 +165,17 @@ class BoxIndex:
         return flow
 
     def tiles(self) -> tuple[IntArray, IntArray]:
-        """Return by flow the tiles of its areas: zones, or tiles of the grid that were seen at that end."""
-        counts = []
-        for end in range(2):
-            tiles = self._ground.all_tiles()
-            if tiles is not None:
-                self._look_up(end, tiles)
-            total = np.zeros(len(self._boxes.bounds), np.int64)
-            every = np.arange(len(self._boxes.bounds))
-            for lon, lat in self._points[end].values():
-                total += self._boxes.hold(every, lon, lat)
-            counts.append(total[self._ends[end]])
-        return counts[0], counts[1]
-
-    def _look_up(self, end: int, tiles: IntArray) -> None:
-        new = np.array([tile for tile in tiles.tolist() if tile not in self._points[end]], np.int64)
-        lon, lat = self._ground.centers(new)
-        low, high = self._boxes.frame[:2], self._boxes.frame[2:]
-        points = np.clip(np.rint(np.column_stack([lon, lat]) * _PARTS).astype(np.int64), low, high)
-        self._points[end].update(zip(new.tolist(), map(tuple, points.tolist()), strict=True))
+        """Return by flow the tiles of its areas."""
+        origins, destinations = (self._centers.tiles(end)[number] for end, number in enumerate(self._ends))
+        return origins, destinations
 
     def _check_disjoint(self) -> None:
         """Raise unless any two flows are apart along one of the four axes."""
         bounds = [self._boxes.bounds[number] for number in self._ends]
         low = np.concatenate([box[:, :2] for box in bounds], axis=1)
         high = np.concatenate([box[:, 2:] for box in bounds], axis=1)
-        step = max(1, _MOST_COMPARED // max(1, len(low)))
-        for start in range(0, len(low), step):
-            some = slice(start, start + step)
-            meets = np.ones((len(low[some]), len(low)), bool)
-            for axis in range(4):
-                meets &= (low[some, axis, None] < high[:, axis]) & (low[:, axis] < high[some, axis, None])
-            meets[np.arange(len(meets)), np.arange(start, start + len(meets))] = False
-            if meets.any():
-                one, other = np.argwhere(meets)[0].tolist()
-                self._raise_overlap(start + one, other)
+        if (pair := find_overlap(low, high)) is not None:
+            self._raise_overlap(*pair)
 
     def _raise_overlap(self, flow: int, other: int) -> None:
         one, two = sorted((flow, other))
