@@ -6,36 +6,57 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._errors import InputError
+
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil.flows import Flows
     from flowveil.places import Hierarchy
 
-_MOST_CANDIDATES = 4_000_000  # candidate pairs looked up at once, to bound memory
+_MOST_CANDIDATES = 4_000_000  # candidates looked up at once, to bound memory
 
 
-def cover(flows: Flows, origin: IntArray, destination: IntArray) -> IntArray:
+def cover(
+    flows: Flows,
+    origin: IntArray,
+    destination: IntArray,
+    matrix: IntArray | None = None,
+    time: IntArray | None = None,
+    own: IntArray | None = None,
+) -> IntArray:
     """For every tile pair the flow (node `origin[f]` to `destination[f]`) that holds it, -1 for none.
 
-    Flows must be disjoint. Each tile has few published areas above it: all combinations are looked up.
+    Flows must be disjoint. Each tile has few published areas above it: all combinations are looked up. With several
+    matrices the flow must be of the same one (`matrix[f]`), with a hierarchy of time its node (`time[f]`) above.
+    own: by tile pair its matrix, if not that of the flows.
     """
-    width = len(flows.destinations)
-    keys = origin * width + destination
-    order = np.argsort(keys)
-    keys = keys[order]
-    above_origin = _areas_above(flows.origins, flows.origin, origin)
-    above_destination = _areas_above(flows.destinations, flows.destination, destination)
+    axes = [(flows.origins, flows.origin, origin), (flows.destinations, flows.destination, destination)]
+    if flows.times is not None and flows.time is not None and time is not None:
+        axes.append((flows.times.hierarchy, flows.time, time))
+    key = np.zeros(len(origin), np.int64) if matrix is None else matrix
+    if own is None:
+        own = np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix
+    for tree, _, node in axes:
+        key = key * len(tree) + node
+    if not len(key):
+        return np.full(len(flows), -1, np.int64)
+    order = np.argsort(key)
+    key = key[order]
+    above = [_areas_above(tree, leaf, node) for tree, leaf, node in axes]
     group = np.full(len(flows), -1, np.int64)
-    size = max(1, _MOST_CANDIDATES // max(1, above_origin.shape[1] * above_destination.shape[1]))
+    size = max(1, _MOST_CANDIDATES // int(np.prod([columns.shape[1] for columns in above])))
     for start in range(0, len(flows), size):
         rows = slice(start, start + size)
-        first, second = above_origin[rows], above_destination[rows]
-        wanted = first[:, :, None] * width + second[:, None, :]
-        wanted[(first < 0)[:, :, None] | (second < 0)[:, None, :]] = -1
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        hit = keys[place] == wanted
-        found = np.where(hit, order[place], -1)
-        group[rows] = found.reshape(len(found), -1).max(axis=1, initial=-1)
+        wanted, known = own[rows, None], np.ones((len(own[rows]), 1), bool)
+        for (tree, _, _), columns in zip(axes, above, strict=True):
+            nodes = columns[rows]
+            wanted = (wanted[:, :, None] * len(tree) + nodes[:, None, :]).reshape(len(nodes), -1)
+            known = (known[:, :, None] & (nodes >= 0)[:, None, :]).reshape(len(nodes), -1)
+        place = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        hit = known & (key[place] == wanted)
+        if int(hit.sum(axis=1).max(initial=0)) > 1:
+            raise InputError("two flows of the release hold the same trips", "flowveil verify says which")
+        group[rows] = np.where(hit, order[place], -1).max(axis=1, initial=-1)
     return group
 
 

@@ -1,4 +1,4 @@
-"""How much a release lost: every metric once, in closed form."""
+"""How much a release lost: every metric once, for the trips and for the people that they stand for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil.flows import WEIGHT_UNIT, add_by_group
 from flowveil.measure._cover import cover
+from flowveil.measure._losses import Extent, Volumes, losses, number
+from flowveil.measure._matrices import over_matrices
 from flowveil.places import ROOT, NodeAreas, meters_between
+from flowveil.problem import AUTO, Requirement, make_requirement, mean_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -37,6 +40,10 @@ class Published:
     elsewhere: Rest | None = None  # what is reported of the trips left out, if anything is
     areas: tuple[Areas, Areas] | None = None  # what the numbers above mean, if not nodes
     group: IntArray | None = None  # by tile pair: the flow that holds it, where it does not follow from nodes
+    overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
+    matrix: IntArray | None = None  # where there are several
+    time: IntArray | None = None  # node of the hierarchy of time, where there is one
+    totals: IntArray | None = None  # trips of the flows of all groups together, which are not among the others
 
     def sides(self, flows: Flows) -> tuple[Areas, Areas]:
         """Return what the areas of origins and destinations are."""
@@ -44,7 +51,8 @@ class Published:
 
     def sorted(self) -> Published:
         """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
-        order = np.lexsort((self.destination, self.origin))
+        keys = [self.destination, self.origin, self.time, self.matrix]
+        order = np.lexsort([key for key in keys if key is not None])
         place = np.full(len(order) + 1, -1, np.int64)
         place[order] = np.arange(len(order))
         return replace(
@@ -53,46 +61,81 @@ class Published:
             destination=self.destination[order],
             trips=self.trips[order],
             group=None if self.group is None else place[self.group],
+            matrix=None if self.matrix is None else self.matrix[order],
+            time=None if self.time is None else self.time[order],
         )
 
 
-def metrics(flows: Flows, published: Published, k: int, tiles: str = "tree") -> dict[str, Any]:
+def metrics(
+    flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
+) -> dict[str, Any]:
     """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
 
+    k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
     tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
     """
     if tiles not in {"tree", "all"}:
         raise InputError(f"tiles cannot be counted as {tiles!r}", "count tiles as tree or all")
     published = published.sorted()
-    group = published.group
-    if group is None:
-        group = cover(flows, published.origin, published.destination)
-    origin_tiles, destination_tiles = _tiles(flows, published, tiles)
-    total, kept = flows.total, int(published.trips.sum())
-    suppressed = total - kept
-    sizes, cells = origin_tiles + destination_tiles, origin_tiles * destination_tiles
-    measures = flows.measure(group, len(published.trips))
+    extent = _extent(flows, published, tiles)
+    measures = flows.measure(extent.group, len(published.trips))
+    crowd = measures.trips if measures.persons is None else measures.persons
+    asked = _asked(flows, k, k_weight)
+    people = _people(flows, published, extent.group, asked)
     rest = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
     return {
-        "gbar": _number((sizes * published.trips).sum() / kept),
-        "e": _number(_difference(flows, group, published.trips, cells, 1.0, 1.0) / total),
-        "d": _number(_difference(flows, group, published.trips, cells, 1 / kept, 1 / total)),
-        "suppressed": suppressed / total,
-        "c_dm": int((published.trips.astype(object) ** 2).sum()) + total * suppressed,
-        "c_avg": kept / len(published.trips) / k,
-        "gdm": _distances(flows, published, group),
-        "mao": _mean_size(published.sides(flows)[0], published.origin, published.trips),
-        "mad": _mean_size(published.sides(flows)[1], published.destination, published.trips),
+        **losses(Volumes(flows.trips, published.trips, k), extent),
         "flows": len(published.trips),
         "origin_areas": len(np.unique(published.origin)),
         "destination_areas": len(np.unique(published.destination)),
-        "trips": kept,
+        "trips": int(published.trips.sum()),
         "min_trips": int(published.trips.min()),
         "min_persons": None if measures.persons is None else int(measures.persons.min()),
         "min_weight": None if measures.weight is None else float(measures.weight.min() / WEIGHT_UNIT),
+        "k": k,
+        "k_weight": None if asked.k_weight is None else float(asked.k_weight),
+        "below_k": int((crowd < k).sum()),
+        "below_k_weight": None if measures.weight is None else int((measures.weight < asked.least_weight).sum()),
         "tiles": tiles,
+        "population": None if people is None else losses(people, extent),
+        **over_matrices(flows, published, extent),
         **rest,
     }
+
+
+def _asked(flows: Flows, k: int, k_weight: float | str | None) -> Requirement:
+    """Return what flows are held against; nothing is asked of their weights where these are missing or all 0."""
+    if k_weight is None and flows.weight is not None and mean_weight(flows):
+        return make_requirement(flows, k, AUTO)
+    return make_requirement(flows, k, k_weight)
+
+
+def _people(flows: Flows, published: Published, group: IntArray, asked: Requirement) -> Volumes | None:
+    """Return the people that tile pairs and flows stand for; a flow that counts some trips only, for their share."""
+    if flows.weight is None or asked.k_weight is None:
+        return None
+    weight = add_by_group(group, flows.weight, len(published.trips))
+    trips = add_by_group(group, flows.trips, len(published.trips))
+    part = np.rint(weight * (published.trips / np.maximum(trips, 1))).astype(np.int64)
+    part = np.where(trips == published.trips, weight, part)
+    return Volumes(flows.weight, part, asked.k_weight, WEIGHT_UNIT) if part.any() else None
+
+
+def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
+    group = published.group
+    if group is None:
+        group = cover(flows, published.origin, published.destination, published.matrix, published.time)
+    areas, ends = published.sides(flows), (published.origin, published.destination)
+    return Extent(
+        group,
+        ends,
+        areas,
+        _tiles(flows, published, tiles),
+        (_sizes(areas[0], ends[0]), _sizes(areas[1], ends[1])),
+        _meters(flows, areas, ends, group),
+        published.overlapping,
+        None if flows.times is None else flows.times.hierarchy.tiles[published.time].astype(np.float64),
+    )
 
 
 def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]:
@@ -102,7 +145,7 @@ def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]
         return {}
     sizes = np.add(*_tiles(flows, published, tiles))
     trees = flows.origins, flows.destinations
-    area = _count_tiles(NodeAreas(flows.places, trees[rest.first]), rest.area, tiles)
+    area = _count_tiles(published.sides(flows)[rest.first], rest.area, tiles)
     whole = _count_tiles(NodeAreas(flows.places, trees[1 - rest.first]), np.full(len(rest.area), ROOT), tiles)
     reported = int(rest.trips.sum())
     kept = int(published.trips.sum()) + reported
@@ -110,7 +153,7 @@ def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]
         "flows": len(rest.trips),
         "trips": reported,
         "suppressed": (flows.total - kept) / flows.total,
-        "gbar": _number(((sizes * published.trips).sum() + ((area + whole) * rest.trips).sum()) / kept),
+        "gbar": number(((sizes * published.trips).sum() + ((area + whole) * rest.trips).sum()) / kept),
     }
 
 
@@ -125,46 +168,21 @@ def _count_tiles(areas: Areas, numbers: IntArray, tiles: str) -> FloatArray:
     return np.asarray(np.where(known < 0, np.nan, known)[position], np.float64)
 
 
-def _difference(
-    flows: Flows, group: IntArray, trips: IntArray, cells: FloatArray, scale: float, true_scale: float
-) -> float:
-    """Sum |spread volume - true volume| over all tile pairs: those seen one by one, the empty ones at once.
-
-    A flow's trips are spread evenly over its `cells` tile pairs; a pair outside every flow is estimated as 0.
-    """
-    even = trips / cells
-    inside = group >= 0
-    spread = np.where(inside, even[np.maximum(group, 0)], 0.0)
-    seen = np.abs(spread * scale - flows.trips * true_scale).sum()
-    seen_pairs = add_by_group(group, np.ones(len(group), np.int64), len(trips))
-    return float(seen + ((cells - seen_pairs) * even * scale).sum())
-
-
-def _distances(flows: Flows, published: Published, group: IntArray) -> dict[str, float] | None:
-    """Return mean, median and standard deviation of the meters from tile centre to area centre, both ends pooled."""
+def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntArray], group: IntArray) -> FloatArray:
+    """Return the meters from tile centre to area centre of the tile pairs in flows, one end after the other."""
     inside = group >= 0
     distances = []
-    sides = published.sides(flows)
     for hierarchy, leaf, areas, area in (
-        (flows.origins, flows.origin[inside], sides[0], published.origin[group[inside]]),
-        (flows.destinations, flows.destination[inside], sides[1], published.destination[group[inside]]),
+        (flows.origins, flows.origin[inside], sides[0], ends[0][group[inside]]),
+        (flows.destinations, flows.destination[inside], sides[1], ends[1][group[inside]]),
     ):
         width = int(area.max(initial=0)) + 1
         distinct, position = np.unique(leaf * width + area, return_inverse=True)
-        tile, number = np.divmod(distinct, width)
+        tile, other = np.divmod(distinct, width)
         tiles = NodeAreas(flows.places, hierarchy)
-        meters = meters_between(*_centers(tiles, tile), *_centers(areas, number))
+        meters = meters_between(*_centers(tiles, tile), *_centers(areas, other))
         distances.append(meters[position])
-    meters = np.concatenate(distances)
-    if np.isnan(meters).any():  # an area without a centre: leaving it out would flatter the release
-        return None
-    weights = np.tile(flows.trips[inside], 2).astype(np.float64)
-    mean = np.average(meters, weights=weights)
-    order = np.argsort(meters)
-    reached = np.cumsum(weights[order])
-    median = meters[order][np.searchsorted(reached, reached[-1] / 2)]
-    deviation = np.sqrt(np.average((meters - mean) ** 2, weights=weights))
-    return {"mean": float(mean), "median": float(median), "sd": float(deviation)}
+    return np.concatenate(distances)
 
 
 def _centers(areas: Areas, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -173,13 +191,7 @@ def _centers(areas: Areas, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
     return lon[position], lat[position]
 
 
-def _mean_size(areas: Areas, numbers: IntArray, trips: IntArray) -> float | None:
-    """Return the size of the areas at one end in square kilometers, averaged over trips."""
+def _sizes(areas: Areas, numbers: IntArray) -> FloatArray:
+    """Return the size of the areas at one end of flows in square kilometers."""
     distinct, position = np.unique(numbers, return_inverse=True)
-    sizes = areas.square_kilometers(distinct)
-    return _number(np.average(sizes[position], weights=trips))
-
-
-def _number(value: float) -> float | None:
-    """Return a float, None for NaN: a metric that does not apply is null."""
-    return None if np.isnan(value) else float(value)
+    return areas.square_kilometers(distinct)[position]

@@ -8,6 +8,16 @@
 from flowveil.synthetic._city import CITY_PERIOD, City
 from flowveil.synthetic._phones import PHONES_BBOX, phones
 from flowveil.synthetic._plane import CITY_BBOX
-from flowveil.synthetic._write import write_city
+from flowveil.synthetic._write import DEMO_PERSONS, DEMO_TRIPS, write_city, write_demo_city
 
-__all__ = ["CITY_BBOX", "CITY_PERIOD", "PHONES_BBOX", "City", "phones", "write_city"]
+__all__ = [
+    "CITY_BBOX",
+    "CITY_PERIOD",
+    "DEMO_PERSONS",
+    "DEMO_TRIPS",
+    "PHONES_BBOX",
+    "City",
+    "phones",
+    "write_city",
+    "write_demo_city",
+]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from flowveil._errors import InputError
 from flowveil.synthetic._journeys import BLOCK, DAYS, draw_journeys
 from flowveil.synthetic._landscape import draw_landscape
-from flowveil.synthetic._persons import AGE_GROUPS, SEXES, draw_persons
+from flowveil.synthetic._persons import AGE_GROUPS, CATEGORIES, SEXES, draw_persons
 from flowveil.synthetic._plane import CITY_BBOX, to_degrees
 from flowveil.synthetic._zones import Zones, draw_zones
 
@@ -62,8 +62,8 @@ class City:
     def trips(self, count: int, *, ends: Ends = "points") -> pa.Table:
         """Return the first `count` trips.
 
-        Columns: trip_id, person_id, sex, age_group, weight, start_time, end_time, and the ends: start_lon, start_lat,
-        end_lon, end_lat in degrees ("points"), or origin and destination as zone ids ("zones").
+        Columns: trip_id, person_id, sex, age_group, category, weight, start_time, end_time, and the ends: start_lon,
+        start_lat, end_lon, end_lat in degrees ("points"), or origin and destination as zone ids ("zones").
         """
         batches = list(self.batches(count, ends=ends))
         return pa.Table.from_batches(batches or [self._block(0, ends).slice(0, 0)])
@@ -109,6 +109,7 @@ class City:
             "person_id": _write_ids(person),
             "sex": _decode(self._persons.sex[person], SEXES),
             "age_group": _decode(self._persons.age_group[person], AGE_GROUPS),
+            "category": _decode(self._persons.category[person], CATEGORIES),
             "weight": self._persons.weight[person],
             "start_time": _to_time(journeys.start_second),
             "end_time": _to_time(journeys.end_second),

@@ -20,6 +20,12 @@ AGE_GROUPS = ("0-14", "15-24", "25-44", "45-64", "65+")
 _AGE_SHARES = (0.16, 0.12, 0.27, 0.26, 0.19)
 _SHARE_WORKING = np.array([0.0, 0.45, 0.85, 0.75, 0.05])
 
+# Socio-professional categories: those who work draw one of the first six, by share.
+CATEGORIES = ("farmer", "independent", "executive", "intermediate", "employee", "worker", "retired", "other")
+_CATEGORY_SHARES = (0.02, 0.07, 0.24, 0.25, 0.26, 0.16)
+_RETIRED, _OTHER = 6, 7
+_OLDEST = len(AGE_GROUPS) - 1
+
 # Columns of `Persons.anchors`.
 HOME, WORK = 0, 1
 FAVORITES = (2, 3, 4)
@@ -47,6 +53,7 @@ class Persons:
     works: BoolArray
     sex: npt.NDArray[np.int8]
     age_group: npt.NDArray[np.int8]
+    category: npt.NDArray[np.int8]
     weight: FloatArray
 
 
@@ -65,10 +72,19 @@ def draw_persons(seed: int, landscape: Landscape, count: int) -> Persons:
     age_group = random.choice(len(AGE_GROUPS), size=count, p=_AGE_SHARES)
     spread = np.exp(_WEIGHT_SPREAD * random.standard_normal(count))
     weight = np.maximum(_TYPICAL_WEIGHT * _WEIGHT_OF_AGE[age_group] * spread, _SMALLEST_WEIGHT)
+    works = random.random(count) < _SHARE_WORKING[age_group]
     return Persons(
         anchors=keep_inside(anchors),
-        works=random.random(count) < _SHARE_WORKING[age_group],
+        works=works,
         sex=random.integers(len(SEXES), size=count, dtype=np.int8),
         age_group=age_group.astype(np.int8),
+        category=_draw_categories(seed, works, age_group == _OLDEST),
         weight=np.asarray(np.round(weight, _WEIGHT_DECIMALS), np.float64),
     )
+
+
+def _draw_categories(seed: int, works: BoolArray, old: BoolArray) -> npt.NDArray[np.int8]:
+    # A stream of its own: what else a seed means does not depend on it.
+    random = open_stream(seed, Stream.CATEGORIES)
+    job = random.choice(len(_CATEGORY_SHARES), size=len(works), p=_CATEGORY_SHARES)
+    return np.where(works, job, np.where(old, _RETIRED, _OTHER)).astype(np.int8)

@@ -14,6 +14,7 @@ class Stream(IntEnum):
     PERSONS = 1
     ZONES = 2
     TRIPS = 3
+    CATEGORIES = 4
 
 
 def open_stream(seed: int, stream: Stream, block: int = 0) -> np.random.Generator:

@@ -16,7 +16,16 @@ _TRIPS_A_PERSON = 20
 _PERSONS_LIMIT = 2_000_000
 
 # Columns with repeated values. A dictionary of times or coordinates would double the time and save nothing.
-_REPEATED = ["person_id", "sex", "age_group", "weight", "origin", "destination"]
+_REPEATED = ["person_id", "sex", "age_group", "category", "weight", "origin", "destination"]
+
+
+# The city of the demo: large enough to look like one, done in a second.
+DEMO_TRIPS, DEMO_PERSONS = 200_000, 5_000
+
+
+def write_demo_city(path: str | Path) -> City:
+    """Write the trips of the demo."""
+    return write_city(path, trips=DEMO_TRIPS, persons=DEMO_PERSONS)
 
 
 def write_city(
