@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil import engine
 from flowveil._errors import InputError, UnknownNameError
+from flowveil.engine import DUCKDB, Request, aggregate
 from flowveil.flows._flows import Flows, People, Provenance
+from flowveil.flows._matrices import check_groups, number_matrices
 from flowveil.places import Zones, choose_places, parse_bbox
+from flowveil.times import build_tree, parse_hierarchy, parse_steps
 from flowveil.trips import LOOKS_COUNTED, Trips, needed, read_trips
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from flowveil._arrays import IntArray, KeyArray
+    from flowveil.engine import Aggregate
     from flowveil.places import Places
+    from flowveil.times import Levels, TimeSteps
 
 _SHOWN_ZONES = 10
 _MANY = 0.1  # share of rows from which on dropping them deserves a warning
@@ -33,8 +38,15 @@ def build_flows(
     bbox: str | Iterable[float] | None = None,
     unit: str | None = None,
     weight: str | None = None,
+    time: str | None = None,
+    time_hierarchy: str | None = None,
+    timezone: str | None = None,
+    by: str | Sequence[str] = (),
     strict: bool = False,
     memory: str | None = None,
+    engine: str = DUCKDB,
+    master: str | None = None,
+    watch: Callable[[int, int | None], None] | None = None,
 ) -> Flows:
     """Count trips, distinct persons and weights between tiles.
 
@@ -43,14 +55,25 @@ def build_flows(
     hierarchy: "h3" (default) or "h3-binary"; for zones "ward" (default) or columns from fine to coarse.
     bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
+    time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or
+    time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
+    timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
+    with a matrix of its own.
     strict: raise on rows that cannot be used in place of dropping and counting them.
-    memory: what DuckDB may use before it spills to disk, e.g. "2GB".
+    memory: what reading may use before it spills to disk, e.g. "2GB".
+    engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
+    watch: called while rows are read, with how many were and how many there are (None if that is not known).
     """
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     box = None if bbox is None else parse_bbox(bbox)
     places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
+    levels, steps = _parse_time(time, time_hierarchy, timezone)
+    groups = (by,) if isinstance(by, str) else tuple(by)
+    check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
-    counted = engine.aggregate(request, places.index, memory)
+    request = replace(request, by=groups, time=None if steps is None else _time_column(table))
+    step = None if steps is None else steps.index
+    counted = aggregate(request, places.index, memory, step, engine=engine, master=master, watch=watch)
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places))
@@ -58,7 +81,14 @@ def build_flows(
         raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places))
     origins, origin = _axis(places, counted.origin)
     destinations, destination = _axis(places, counted.destination)
-    order = np.lexsort((destination, origin))
+    matrix, matrices = number_matrices(counted, None if levels else steps, groups)
+    times, moment = None, None
+    if levels is not None and counted.time is not None:
+        seen, position = np.unique(counted.time, return_inverse=True)
+        times, node = build_tree(levels, seen)
+        moment = node[position]
+    keys = [key for key in (destination, origin, moment, matrix) if key is not None]
+    order = np.lexsort(keys)
     return Flows(
         places=places,
         origins=origins,
@@ -68,6 +98,10 @@ def build_flows(
         trips=counted.trips[order],
         weight=None if counted.weight is None else counted.weight[order],
         people=_people(counted, order),
+        matrix=None if matrix is None else matrix[order],
+        matrices=matrices,
+        time=None if moment is None else moment[order],
+        times=times,
         provenance=Provenance(
             source=table.source,
             columns=table.mapping,
@@ -76,6 +110,10 @@ def build_flows(
             unit=unit,
             weight=weight,
             bbox=box,
+            time=time,
+            time_hierarchy=None if levels is None else levels.text,
+            timezone=timezone,
+            by=groups,
             rows=counted.rows,
             dropped=counted.dropped,
             outside_bbox=counted.outside_bbox,
@@ -85,9 +123,30 @@ def build_flows(
     )
 
 
+def _parse_time(
+    time: str | None, time_hierarchy: str | None, timezone: str | None
+) -> tuple[Levels | None, TimeSteps | None]:
+    if time is not None and time_hierarchy is not None:
+        raise InputError("both time and time_hierarchy were given", "a hierarchy of time begins with its steps")
+    if time_hierarchy is not None:
+        levels = parse_hierarchy(time_hierarchy, timezone)
+        return levels, levels.steps
+    if time is not None:
+        return None, parse_steps(time, timezone)
+    if timezone is not None:
+        raise InputError("a time zone was given, but time is not cut", "cut it with --time or --time-hierarchy")
+    return None, None
+
+
+def _time_column(trips: Trips) -> str:
+    if "start_time" not in trips.columns:
+        raise InputError("the trips have no column for start_time", "map it with --columns start_time=YOUR_COLUMN")
+    return trips.columns["start_time"]
+
+
 def make_request(
     trips: Trips, places: Places, unit: str | None, weight: str | None, bbox: tuple[float, float, float, float] | None
-) -> engine.Request:
+) -> Request:
     """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
     names = needed(trips.columns, trips.available, by_zone=places.by_zone)
     for column in filter(None, (unit, weight)):
@@ -104,7 +163,7 @@ def make_request(
         )
     if count and weight:
         raise InputError("weights do not go with a counted table", "give single trips, or leave out the weight")
-    return engine.Request(
+    return Request(
         source=trips.source,
         columns={name: trips.columns[name] for name in names},
         where=trips.where,
@@ -121,22 +180,22 @@ def _axis(places: Places, keys: KeyArray) -> tuple[Any, IntArray]:
     return hierarchy, node[position]
 
 
-def _people(counted: engine.Aggregate, order: IntArray) -> People | None:
+def _people(counted: Aggregate, order: IntArray) -> People | None:
     if counted.visit_pair is None or counted.visit_person is None:
         return None
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    pair = position[counted.visit_pair]
-    by_pair = np.argsort(pair, kind="stable")
-    return People(pair[by_pair], counted.visit_person[by_pair], counted.person_weight)
+    count = np.bincount(counted.visit_pair, minlength=len(order))
+    start = (np.cumsum(count) - count)[order]
+    count = count[order]
+    visit = np.arange(len(counted.visit_pair)) + np.repeat(start - (np.cumsum(count) - count), count)
+    return People(np.repeat(np.arange(len(order)), count), counted.visit_person[visit], counted.person_weight)
 
 
-def _notes(counted: engine.Aggregate, places: Places) -> tuple[str, ...]:
+def _notes(counted: Aggregate, places: Places) -> tuple[str, ...]:
     hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
     return (*places.report(), *_sentences(counted), *([hint] if hint else []))
 
 
-def _count_notes(trips: Trips, request: engine.Request) -> list[str]:
+def _count_notes(trips: Trips, request: Request) -> list[str]:
     """Say how many trips a row stands for, where the names of columns leave a doubt."""
     if request.count and "count" not in trips.mapping:
         return [f"column {request.count!r} is read as the number of trips of a row (--columns count= if it is not)"]
@@ -147,7 +206,7 @@ def _count_notes(trips: Trips, request: engine.Request) -> list[str]:
     return []
 
 
-def _sentences(counted: engine.Aggregate) -> list[str]:
+def _sentences(counted: Aggregate) -> list[str]:
     found = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
     if (lost := sum(counted.dropped.values())) > _MANY * counted.rows:
         found.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
@@ -160,7 +219,7 @@ def _sentences(counted: engine.Aggregate) -> list[str]:
     return found
 
 
-def _extra_hint(counted: engine.Aggregate, places: Places) -> str | None:
+def _extra_hint(counted: Aggregate, places: Places) -> str | None:
     if counted.decimal_comma:
         return "numbers are written with a decimal comma: write 4.5, not 4,5"
     if 2 * counted.dropped.get("out of range", 0) > counted.rows and not counted.swapped:
@@ -172,7 +231,7 @@ def _extra_hint(counted: engine.Aggregate, places: Places) -> str | None:
     return None
 
 
-def _hint(counted: engine.Aggregate, places: Places) -> str:
+def _hint(counted: Aggregate, places: Places) -> str:
     if extra := _extra_hint(counted, places):
         return extra
     if counted.outside_bbox and not counted.dropped:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from flowveil._arrays import IntArray
     from flowveil.engine import Source
     from flowveil.places import BoundingBox, Hierarchy, Places
+    from flowveil.times import TimeTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class Measures:
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """What the flows were made from. Private, but for unit, weight and bbox, which the user typed."""
+    """What the flows were made from. Private, but for what the user typed: unit, weight, bbox, time and groups."""
 
     source: Source | None = None
     columns: dict[str, str] = field(default_factory=dict)  # as the user mapped them
@@ -42,6 +45,10 @@ class Provenance:
     unit: str | None = None
     weight: str | None = None
     bbox: BoundingBox | None = None
+    time: str | None = None  # steps
+    time_hierarchy: str | None = None
+    timezone: str | None = None
+    by: tuple[str, ...] = ()
     rows: int = 0  # rows read, after where
     dropped: dict[str, int] = field(default_factory=dict)  # rows that cannot be used, by reason
     outside_bbox: int = 0  # rows that the bbox left out, as asked
@@ -53,7 +60,9 @@ class Provenance:
 class Flows:
     """Trips by pair of tiles, with one hierarchy of places for each end.
 
-    Tile pairs are sorted by (origin, destination) and distinct; `origin` and `destination` are leaf nodes.
+    Tile pairs are sorted by (matrix, time, origin, destination) and distinct; `origin` and `destination` are leaf
+    nodes. With steps of time or groups there are several matrices on the same trees, and a pair belongs to one of
+    them; with a hierarchy of time it also has a leaf there.
     """
 
     places: Places
@@ -65,6 +74,10 @@ class Flows:
     weight: IntArray | None = None  # sum over trips, in millionths
     people: People | None = None
     provenance: Provenance = field(default_factory=Provenance)
+    matrix: IntArray | None = None  # by tile pair: which matrix
+    matrices: pa.Table | None = None  # by matrix: its step of time and its groups
+    time: IntArray | None = None  # by tile pair: leaf of `times`
+    times: TimeTree | None = None
 
     def __len__(self) -> int:
         return len(self.trips)
@@ -73,6 +86,33 @@ class Flows:
     def total(self) -> int:
         """All trips."""
         return int(self.trips.sum())
+
+    @property
+    def matrix_count(self) -> int:
+        """How many matrices there are."""
+        return 1 if self.matrices is None else int(self.matrices.num_rows)
+
+    def part(self, matrix: int) -> Flows:
+        """Return one of the matrices by itself; persons keep their numbers."""
+        if self.matrix is None:
+            return self
+        start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
+        rows = slice(start, stop)
+        people = self.people
+        if people is not None:
+            visits = slice(*np.searchsorted(people.pair, [start, stop]).tolist())
+            people = People(people.pair[visits] - start, people.person[visits], people.weight)
+        return replace(
+            self,
+            origin=self.origin[rows],
+            destination=self.destination[rows],
+            trips=self.trips[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            people=people,
+            matrix=None,
+            matrices=None,
+            time=None if self.time is None else self.time[rows],
+        )
 
     def measure(self, group: IntArray, count: int) -> Measures:
         """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none."""

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._cores import at_once, cores
 from flowveil.places import ROOT
-from flowveil.problem import Solution
+from flowveil.problem import Solution, children
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil.problem import Cube, Problem
+    from flowveil.places import Hierarchy
+    from flowveil.problem import Cube, Piece, Problem
+
+    Decision = tuple[npt.NDArray[np.int8], FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +51,62 @@ class Splits:
         """Return the cut of least loss plus `lam` times suppressed trips; the finer one of equals."""
         return self.measure(self.decide(lam)[0], lam)
 
-    def decide(self, lam: float) -> tuple[npt.NDArray[np.int8], FloatArray, FloatArray]:
+    def decide(self, lam: float) -> Decision:
         """Return the best choice in every cell, and cost and withheld trips of the best split along each axis."""
         from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
-        cube = self.cube
-        decided: tuple[npt.NDArray[np.int8], FloatArray, FloatArray] = _kernels.choose(
-            lam + cube.price, cube.trips, self.loss, cube.parent, self.allowed, cube.withheld
+        price = lam + self.cube.price
+        found = at_once(lambda arrays: _kernels.choose(price, *arrays), self._arrays)
+        if len(found) == 1:
+            decided: Decision = found[0]
+            return decided
+        joined = (
+            np.concatenate([first[..., :1], *(array[..., 1:] for array in (first, *others))], axis=-1)
+            for first, *others in zip(*found, strict=True)
         )
-        return decided
+        return self._decide_top(price, *joined)
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        """Runs of whole matrices, which do not depend on each other."""
+        return self.cube.pieces(cores())
+
+    @cached_property
+    def _arrays(self) -> list[tuple[npt.NDArray[Any], ...]]:
+        """What choosing needs of each piece."""
+        cube = self.cube
+        return [
+            (
+                cube.trips[piece.cell],
+                self.loss[piece.cell],
+                piece.parent,
+                self.allowed[:, piece.cell],
+                cube.withheld[:, piece.cell],
+            )
+            for piece in self._pieces
+        ]
+
+    def _decide_top(self, price: float, choice: npt.NDArray[np.int8], cost: FloatArray, lost: FloatArray) -> Decision:
+        """Add up the matrices of all pieces: each of these knows its own only."""
+        row = self.cube.matrices
+        roots = np.flatnonzero(self.cube.parent[row] == ROOT)
+        taken = choice[roots]
+        split = np.maximum(taken - 1, 0)
+        trips = self.cube.trips[roots]
+        value = np.where(taken > 0, cost[split, roots], np.where(taken < 0, price * trips, self.loss[roots]))
+        gone = np.where(taken > 0, lost[split, roots], np.where(taken < 0, trips, 0))
+        withheld = self.cube.withheld[row, ROOT]
+        cost[row, ROOT] = value.sum() + price * withheld
+        lost[row, ROOT] = gone.sum() + withheld
+        return choice, cost, lost
 
     def measure(self, choice: npt.NDArray[np.int8], lam: float) -> Cut:
         """Return the cut that choices make."""
         from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
         cube = self.cube
-        published = np.flatnonzero(_kernels.published(choice, cube.parent))
+        found = at_once(lambda piece: piece.cell[_kernels.published(choice[piece.cell], piece.parent)], self._pieces)
+        published = np.concatenate(found)
         suppressed = cube.total - int(cube.trips[published].sum())
         loss = float(self.loss[published].sum()) + cube.price * suppressed
         return Cut(cube, lam, loss, suppressed, choice, published)
@@ -87,40 +132,81 @@ def nested_splits(cube: Cube, order: tuple[int, ...]) -> Splits:
 
 
 def solution_of(
-    problem: Problem, cut: Cut, notes: tuple[str, ...] = (), first: int = 0, areas: IntArray | None = None
+    problem: Problem,
+    cut: Cut,
+    notes: tuple[str, ...] = (),
+    first: int = 0,
+    areas: tuple[IntArray, ...] | None = None,
 ) -> Solution:
-    """Return the flows of a cut, and the flow of each tile pair; `areas` are the map of the first axis, if any."""
+    """Return the flows of a cut, and the flow of each tile pair; `areas` are the maps of the first axis, if any."""
     from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
     cube, axes = cut.cube, problem.axes
-    links = [cube.children(axis) for axis in range(len(axes))]
-    low = np.stack([axis.low[row] for axis, row in zip(axes, cube.node, strict=True)])
-    high = low + np.stack([axis.hierarchy.tiles[row] for axis, row in zip(axes, cube.node, strict=True)])
-    cell = _kernels.cell_of_records(
-        cut.choice,
-        np.stack([start for start, _ in links]),
-        np.stack([child for _, child in links]),
-        low,
-        high,
-        np.stack([axis.rank for axis in axes]),
-    )
+
+    def cell_of_records(piece: Piece) -> IntArray:
+        links = [children(parent) for parent in piece.parent]
+        node = cube.node[:, piece.cell]
+        low = np.stack([axis.low[row] for axis, row in zip(axes, node, strict=True)])
+        high = low + np.stack([axis.hierarchy.tiles[row] for axis, row in zip(axes, node, strict=True)])
+        records = _records(problem, cube, piece)
+        found: IntArray = _kernels.cell_of_records(
+            cut.choice[piece.cell],
+            np.stack([start for start, _ in links]),
+            np.stack([child for _, child in links]),
+            low,
+            high,
+            np.stack([axis.rank[records] for axis in axes]),
+        )
+        return np.where(found < 0, -1, piece.cell[found]) if len(piece.cell) else found
+
+    pieces = cube.pieces(cores())
+    cell = np.full(len(problem.flows), -1, np.int64)
+    for piece, found in zip(pieces, at_once(cell_of_records, pieces), strict=True):
+        cell[_records(problem, cube, piece)] = found
     flow = np.full(len(cube) + 1, -1, np.int64)
     flow[cut.published] = np.arange(len(cut.published))
-    origin, destination = cube.node[:, cut.published]
-    return Solution(origin, destination, flow[cell], notes=notes, first=first, areas=areas)
+    origin, destination, *others = cube.node[:, cut.published]
+    return Solution(
+        origin,
+        destination,
+        flow[cell],
+        notes=notes,
+        first=first,
+        areas=areas,
+        matrix=None if problem.flows.matrix is None else others[-1] - 1,
+        time=None if problem.flows.time is None else others[0],
+    )
 
 
-def map_of(problem: Problem, cut: Cut, axis: int) -> IntArray:
-    """Return the areas of an axis that is split before the others: where its splits end, published or not."""
-    tree = problem.axes[axis].hierarchy
-    whole = np.all(np.delete(cut.cube.node, axis, axis=0) == ROOT, axis=0)
-    split = np.zeros(len(tree), bool)
-    split[cut.cube.node[axis][whole]] = cut.choice[whole] == axis + 1
+def _records(problem: Problem, cube: Cube, piece: Piece) -> slice:
+    """Return the tile pairs of the matrices of a piece, which lie side by side."""
+    matrix = problem.flows.matrix
+    if cube.matrices is None or matrix is None or len(piece.cell) < 2:
+        return slice(0, len(problem.flows))
+    first, last = cube.node[cube.matrices, piece.cell[[1, -1]]]
+    return slice(*np.searchsorted(matrix, [first - 1, last]).tolist())
+
+
+def maps_of(problem: Problem, cut: Cut, axis: int) -> tuple[IntArray, ...]:
+    """Return by matrix the areas of an axis that is split before the other: where its splits end, published or not."""
+    cube, tree = cut.cube, problem.axes[axis].hierarchy
+    whole = np.flatnonzero((cube.node[1 - axis] == ROOT) & (cut.choice == axis + 1))
+    if cube.matrices is None:
+        return (_ends(tree, cube.node[axis][whole]),)
+    of_matrix = cube.node[cube.matrices][whole]
+    edges = np.searchsorted(of_matrix, np.arange(1, problem.flows.matrix_count + 2)).tolist()
+    return tuple(_ends(tree, cube.node[axis][whole[start:stop]]) for start, stop in pairwise(edges))
+
+
+def _ends(tree: Hierarchy, split: IntArray) -> IntArray:
+    """Return the nodes at which a tree ends when the nodes given are split, if they are reached."""
+    is_split = np.zeros(len(tree), bool)
+    is_split[split] = True
     found: list[IntArray] = []
     nodes = np.array([ROOT], np.int64)
     while nodes.size:
-        found.append(nodes[~split[nodes]])
-        above = nodes[split[nodes]]
+        found.append(nodes[~is_split[nodes]])
+        above = nodes[is_split[nodes]]
         spans = zip(tree.first_child[above].tolist(), tree.end_child[above].tolist(), strict=True)
         nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
     return np.sort(np.concatenate(found))

@@ -37,7 +37,7 @@ def frontier_point(cube: Cube, lam: float, published: IntArray) -> FrontierPoint
     """Measure a cut that publishes the given cells of a cube."""
     trips = int(cube.trips[published].sum())
     gbar = float((cube.tiles * cube.trips)[published].sum()) / trips if trips else float("nan")
-    origin, destination = (len(np.unique(row[published])) for row in cube.node)
+    origin, destination = (len(np.unique(row[published])) for row in cube.node[:2])
     return FrontierPoint(lam, gbar, 1 - trips / cube.total, len(published), origin, destination)
 
 

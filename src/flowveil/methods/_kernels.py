@@ -60,7 +60,7 @@ def _choose(
     return choice, cost, lost
 
 
-choose = njit(cache=True)(_choose)
+choose = njit(cache=True, nogil=True)(_choose)
 
 
 def _published(choice: ChoiceArray, parent: IntArray) -> BoolArray:
@@ -78,7 +78,7 @@ def _published(choice: ChoiceArray, parent: IntArray) -> BoolArray:
     return kept
 
 
-published = njit(cache=True)(_published)
+published = njit(cache=True, nogil=True)(_published)
 
 
 def _cell_of_records(
@@ -113,4 +113,4 @@ def _cell_of_records(
     return cell_of
 
 
-cell_of_records = njit(cache=True)(_cell_of_records)
+cell_of_records = njit(cache=True, nogil=True)(_cell_of_records)

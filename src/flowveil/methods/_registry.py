@@ -9,6 +9,7 @@ from flowveil._errors import InputError, UnknownNameError
 from flowveil.methods import (
     atg,
     crosscut,
+    glove,
     knapsack,
     mondrian,
     mosaic,
@@ -18,6 +19,7 @@ from flowveil.methods import (
     suppression,
     uniform_tiles,
 )
+from flowveil.methods._each import solve_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,6 +63,8 @@ class Method:
     options: tuple[Option, ...] = ()
     frontier: Callable[..., list[FrontierPoint]] | None = None  # precision against suppression
     losses: bool = False  # can it minimize any loss, and reach a given precision?
+    joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
+    times: bool = False  # can time be one of its axes?
 
     def parse_options(self, given: Mapping[str, Any] | None) -> dict[str, Value]:
         """Return the options given, checked."""
@@ -71,10 +75,18 @@ class Method:
         return {name: known[name].parse(value) for name, value in (given or {}).items()}
 
     def run(self, problem: Problem, options: Mapping[str, Value]) -> Solution:
-        """Solve a problem."""
-        return self.solve(problem, **options)
+        """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each."""
+        own = {name: value for name, value in options.items() if name != BUDGET.name}
+        budget = options.get(BUDGET.name, BUDGET.default)
+        if budget not in BUDGETS:
+            raise UnknownNameError("budget", str(budget), BUDGETS)
+        if problem.flows.matrices is None or (self.joint and budget == BUDGET.default):
+            return self.solve(problem, **own)
+        return solve_each(lambda part: self.solve(part, **own), problem)
 
 
+BUDGETS = ("whole", "each")
+BUDGET = Option("budget", "whole", "whole: one budget for all matrices; each: every matrix by itself")
 _V_TARGET = Option("v_target", "auto", "trips an origin area should send; auto tries 15 targets")
 
 _METHODS = (
@@ -85,8 +97,11 @@ _METHODS = (
         summary="cut the origin-destination space itself, each flow with its own pair of areas: the finest",
         steers=True,
         solve=mosaic.solve,
+        options=(Option("time_weight", 1.0, "tiles that a step of time counts as, where time is an axis"), BUDGET),
         frontier=mosaic.frontier,
         losses=True,
+        joint=True,
+        times=True,
     ),
     Method(
         name="nested",
@@ -95,9 +110,13 @@ _METHODS = (
         summary="one map of one end, and for each of its areas a map of the other end",
         steers=True,
         solve=nested.solve,
-        options=(Option("side", "either", "the end with one map: origin, destination, or either for the better one"),),
+        options=(
+            Option("side", "either", "the end with one map: origin, destination, or either for the better one"),
+            BUDGET,
+        ),
         frontier=nested.frontier,
         losses=True,
+        joint=True,
     ),
     Method(
         name="crosscut",
@@ -106,8 +125,10 @@ _METHODS = (
         summary="one map of origins and one of destinations: nothing overlaps, arrivals can be read off",
         steers=True,
         solve=crosscut.solve,
+        options=(BUDGET,),
         frontier=crosscut.frontier,
         losses=True,
+        joint=True,
     ),
     Method(
         name="atg-dual",
@@ -181,6 +202,23 @@ _METHODS = (
         solve=mondrian.solve,
     ),
     Method(
+        name="glove-od",
+        family="overlapping rectangles",
+        promise="k-anonymity",
+        summary="merge the two groups of flows that stretch least, until all but the budget pass (GLOVE on flows)",
+        steers=True,
+        solve=glove.solve_od,
+    ),
+    Method(
+        name="glove-sk",
+        family="overlapping rectangles",
+        promise="k-anonymity",
+        summary="the lowest cut of a dendrogram of flows that is within the budget, blind to volumes (Glove-sk)",
+        steers=True,
+        solve=glove.solve_sk,
+        options=(Option("max_flows", glove.MOST_FLOWS, "most tile pairs; memory grows with their square"),),
+    ),
+    Method(
         name="uniform-tiles",
         family="one map for each end",
         promise="k-anonymity",
@@ -230,6 +268,7 @@ _NOISY = (
         Option("candidate_cuts", 10, "lists of cuts to choose from"),
         _CONSISTENT,
     ),
+    _noisy("laplace", "noise on every pair of tiles, empty ones too; those above zero are listed (ATG paper)"),
     _noisy(
         "noisy-mosaic",
         "noisy flows between H3 areas: a tree cut of origins and destinations, finer where busy",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil.problem import children
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -47,7 +49,8 @@ class _Further:
         self.gain = loss - (cost - lam * self.lost)
         self.least = ROUNDING * loss
         self.choice: npt.NDArray[np.int8] = cut.choice.copy()
-        self.links = [splits.cube.children(axis) for axis in range(len(splits.allowed))]
+        self.cube = splits.cube
+        self.links: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}  # by first cell of a matrix, and axis
         self.heap: list[tuple[float, int, int]] = []
 
     def add(self, cells: IntArray, left: int) -> None:
@@ -65,11 +68,20 @@ class _Further:
         stack = [cell]
         while stack:
             above = stack.pop()
-            start, child = self.links[self.choice[above] - 1]
-            for below in child[start[above] : start[above + 1]].tolist():
+            for below in self.children(above, int(self.choice[above]) - 1):
                 self.choice[below] = self.best[below]
                 if self.best[below] > 0:
                     stack.append(below)
                 elif self.best[below] == 0:
                     found.append(below)
         return np.array(found, np.int64)
+
+    def children(self, cell: int, axis: int) -> list[int]:
+        """Return the children of a cell along an axis, all of which are in its matrix."""
+        run = self.cube.matrix_of(cell)
+        if (run.start, axis) not in self.links:
+            parent = self.cube.parent[axis, run]
+            self.links[run.start, axis] = children(np.where(parent < run.start, -1, parent - run.start))
+        start, child = self.links[run.start, axis]
+        here = cell - run.start
+        return [int(below) + run.start for below in child[start[here] : start[here + 1]]]

@@ -37,7 +37,7 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
     if not found:
         raise refused[-1]
     _, target, cut = min(found, key=lambda entry: entry[:2])
-    areas = np.flatnonzero(origin_cut(problem, target)[0])
+    areas = (np.flatnonzero(origin_cut(problem, target)[0]),)
     return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {cut.lam:g}"), areas=areas)
 
 
@@ -56,7 +56,7 @@ def solve_soft(problem: Problem, v_target: str | float = AUTO, lam: str | float 
         ((cut.value(price), target, cut) for target, cut in zip(tried, cuts, strict=True)),
         key=lambda entry: entry[:2],
     )
-    areas = np.flatnonzero(origin_cut(problem, target)[0])
+    areas = (np.flatnonzero(origin_cut(problem, target)[0]),)
     return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {price:g}"), areas=areas)
 
 

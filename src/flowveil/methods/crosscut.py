@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil.methods._frontier import POINTS, FrontierPoint, check_points, frontier_point, thinned, undominated
-from flowveil.methods._grids import Grid, Grids
+from flowveil.methods._each import join
+from flowveil.methods._frontier import POINTS, FrontierPoint, check_points, thinned, undominated
+from flowveil.methods._many_grids import ManyGrid, ManyGrids
 from flowveil.methods._steer import check_budget, check_precision, too_precise
 from flowveil.problem import Solution
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flowveil._arrays import FloatArray
+    from flowveil.methods._grids import Grid
     from flowveil.problem import Problem
 
 STEPS = 64  # prices of the continuation
@@ -23,35 +26,34 @@ CLOSER = 12  # bisections of the price towards the goal
 
 def solve(problem: Problem) -> Solution:
     """Return the grid of least loss within the budget (of least suppression with the precision asked for)."""
-    grids = Grids(problem.cube, problem.axes)
+    grids = ManyGrids(problem)
     if problem.max_gbar is not None:
         grid, lam = _to_precision(grids, problem.max_gbar)
     else:
         grid, lam = _to_budget(grids, problem)
-    return grid_solution(problem, grid, (f"lambda {lam:g}",))
+    found = [grid_solution(part, own) for part, own in zip(grids.parts, grid.parts, strict=True)]
+    return replace(found[0] if problem.flows.matrices is None else join(problem, found), notes=(f"lambda {lam:g}",))
 
 
 def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     """Return what crosscut reaches at different prices of a suppressed trip."""
     check_points(points)
-    grids = Grids(problem.cube, problem.axes)
+    grids = ManyGrids(problem)
     prices, found = _sweep(grids, max(points, STEPS))
-    rows = [frontier_point(problem.cube, lam, grid.published) for lam, grid in zip(prices.tolist(), found, strict=True)]
+    rows = [grids.point(grid, lam) for lam, grid in zip(prices.tolist(), found, strict=True)]
     return thinned(undominated(rows), points)
 
 
-def _sweep(grids: Grids, steps: int) -> tuple[FloatArray, list[Grid]]:
+def _sweep(grids: ManyGrids, steps: int) -> tuple[FloatArray, list[ManyGrid]]:
     """Return rising prices of a withheld trip and the best grid found at each.
 
     A falling sequence starts from the coarsest grid, a rising one from where that ends; each step starts from the one
     before, so that areas split and merge a few at a time.
     """
-    cube = grids.cube
-    rate = (cube.loss / cube.trips)[grids.available]
-    rate = rate[rate > 0]
-    low, high = (float(rate.min()), float(rate.max()) * cube.total) if len(rate) else (1.0, 1.0)
+    rate = grids.rates()
+    low, high = (float(rate.min()), float(rate.max()) * grids.total) if len(rate) else (1.0, 1.0)
     prices = np.append(0.0, np.geomspace(low, high, steps - 1))
-    falling: list[Grid] = []
+    falling: list[ManyGrid] = []
     grid = grids.coarsest()
     for lam in prices[::-1].tolist():
         grid = grids.improve(grid, lam)
@@ -59,11 +61,11 @@ def _sweep(grids: Grids, steps: int) -> tuple[FloatArray, list[Grid]]:
     best = []
     for lam, other in zip(prices.tolist(), reversed(falling), strict=True):
         grid = grids.improve(grid, lam)
-        best.append(min(grid, other, key=lambda grid: grid.value(lam)))
+        best.append(grids.better(grid, other, lam))
     return prices, best
 
 
-def _to_budget(grids: Grids, problem: Problem) -> tuple[Grid, float]:
+def _to_budget(grids: ManyGrids, problem: Problem) -> tuple[ManyGrid, float]:
     prices, found = _sweep(grids, STEPS)
     prices, found = np.append(prices, prices[-1]), [*found, grids.coarsest()]
     check_budget(min(grid.suppressed for grid in found), problem)
@@ -73,13 +75,12 @@ def _to_budget(grids: Grids, problem: Problem) -> tuple[Grid, float]:
     return grids.spend(grid, problem.budget - grid.suppressed), lam
 
 
-def _to_precision(grids: Grids, max_gbar: float) -> tuple[Grid, float]:
+def _to_precision(grids: ManyGrids, max_gbar: float) -> tuple[ManyGrid, float]:
     check_precision(max_gbar)
-    excess = grids.cube.trips * (grids.cube.tiles - max_gbar)
     prices, found = _sweep(grids, STEPS)
 
-    def fine(grid: Grid) -> bool:
-        return bool(len(grid.published)) and float(excess[grid.published].sum()) <= 0
+    def fine(grid: ManyGrid) -> bool:
+        return grids.excess(grid, max_gbar) <= 0
 
     if not any(fine(grid) for grid in found):
         raise too_precise(max_gbar)
@@ -87,13 +88,13 @@ def _to_precision(grids: Grids, max_gbar: float) -> tuple[Grid, float]:
 
 
 def _close_in(
-    grids: Grids,
+    grids: ManyGrids,
     prices: FloatArray,
-    found: list[Grid],
-    good: Callable[[Grid], bool],
-    rank: Callable[[Grid], float],
+    found: list[ManyGrid],
+    good: Callable[[ManyGrid], bool],
+    rank: Callable[[ManyGrid], float],
     side: int,
-) -> tuple[Grid, float]:
+) -> tuple[ManyGrid, float]:
     """Return the best good grid, looking further between the best one found and its neighbor on one side."""
     here = min((place for place, grid in enumerate(found) if good(grid)), key=lambda place: rank(found[place]))
     beyond = here + side
@@ -107,7 +108,7 @@ def _close_in(
         for grid in tried:
             if good(grid) and rank(grid) < rank(best):
                 best, best_lam = grid, lam
-        grid = min(tried, key=lambda grid: grid.value(lam))
+        grid = grids.better(tried[0], tried[1], lam)
         if good(grid):
             inner = (grid, lam)
         else:
@@ -126,4 +127,4 @@ def grid_solution(problem: Problem, grid: Grid, notes: tuple[str, ...] = ()) -> 
     place = np.searchsorted(key, wanted)
     place[place == len(key)] = 0
     group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
-    return Solution(origin, destination, group, notes=notes, areas=np.flatnonzero(grid.areas[0]))
+    return Solution(origin, destination, group, notes=notes, areas=(np.flatnonzero(grid.areas[0]),))

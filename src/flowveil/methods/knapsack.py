@@ -41,7 +41,8 @@ def solve(problem: Problem, v_target: str | float = AUTO, delta: float = DELTA) 
     if not found:
         raise refused[-1] if refused else PromiseError("no flow reaches the requirement", "lower k or raise delta")
     _, target, cut = min(found, key=lambda entry: entry[:2])
-    return solution_of(problem, cut, (f"v_target {target:g}",), areas=np.flatnonzero(origin_cut(problem, target)[0]))
+    areas = np.flatnonzero(origin_cut(problem, target)[0])
+    return solution_of(problem, cut, (f"v_target {target:g}",), areas=(areas,))
 
 
 def _cut(problem: Problem, target: float, delta: float) -> Cut:

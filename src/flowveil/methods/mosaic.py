@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flowveil._errors import InputError
 from flowveil.methods._cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil.methods._frontier import POINTS, FrontierPoint, frontier_of
 from flowveil.methods._steer import better, steer
@@ -12,15 +14,31 @@ if TYPE_CHECKING:
     from flowveil.problem import Problem, Solution
 
 
-def solve(problem: Problem) -> Solution:
-    """Return the mosaic of least loss within the budget (of least suppression with the precision asked for)."""
-    cut = _not_above_nested(problem, steer(problem, mosaic_splits(problem.cube)))
+def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
+    """Return the mosaic of least loss within the budget (of least suppression with the precision asked for).
+
+    time_weight: what a step of time costs, where time is an axis; a tile costs 1.
+    """
+    problem = _weigh(problem, time_weight)
+    cut = steer(problem, mosaic_splits(problem.cube))
+    if problem.flows.times is None:
+        cut = _not_above_nested(problem, cut)
     return solution_of(problem, cut, (f"lambda {cut.lam:g}",))
 
 
-def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
+def frontier(problem: Problem, points: int = POINTS, time_weight: float = 1.0) -> list[FrontierPoint]:
     """Return what mosaic reaches at different prices of a suppressed trip."""
-    return frontier_of([mosaic_splits(problem.cube)], points)
+    return frontier_of([mosaic_splits(_weigh(problem, time_weight).cube)], points)
+
+
+def _weigh(problem: Problem, time_weight: float) -> Problem:
+    if not 0 <= time_weight < float("inf"):
+        raise InputError(f"time_weight is {time_weight!r}", "time_weight is a number of tiles that a step counts as")
+    if time_weight == problem.time_weight:
+        return problem
+    if problem.flows.times is None:
+        raise InputError("time_weight needs an axis of time", "name one with --time-hierarchy")
+    return replace(problem, time_weight=time_weight)
 
 
 def _not_above_nested(problem: Problem, cut: Cut) -> Cut:

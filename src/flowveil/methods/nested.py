@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
-from flowveil.methods._cuts import map_of, nested_splits, solution_of
+from flowveil.methods._cuts import maps_of, nested_splits, solution_of
 from flowveil.methods._frontier import POINTS, FrontierPoint, frontier_of
 from flowveil.methods._steer import better, steer
 
@@ -30,7 +30,7 @@ def solve(problem: Problem, side: str = EITHER) -> Solution:
             first = other
     axis = ORDERS[first][0]
     notes = (f"side {first}", f"lambda {cuts[first].lam:g}")
-    return solution_of(problem, cuts[first], notes, axis, map_of(problem, cuts[first], axis))
+    return solution_of(problem, cuts[first], notes, axis, maps_of(problem, cuts[first], axis))
 
 
 def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:

@@ -20,5 +20,5 @@ def solve(problem: Problem) -> Solution:
         origin=pairs.origin[pairs.publishable],
         destination=pairs.destination[pairs.publishable],
         group=np.where(pairs.publishable, flow, -1)[pairs.group],
-        areas=np.unique(pairs.origin),
+        areas=(np.unique(pairs.origin),),
     )

@@ -1,9 +1,22 @@
 """The question a method answers."""
 
 from flowveil.problem._axis import Axis
-from flowveil.problem._cube import Cube
+from flowveil.problem._cube import Cube, Piece, children
 from flowveil.problem._losses import LOSSES
 from flowveil.problem._problem import NodePairs, Problem, Solution
-from flowveil.problem._requirement import Requirement
+from flowveil.problem._requirement import AUTO, Requirement, make_requirement, mean_weight
 
-__all__ = ["LOSSES", "Axis", "Cube", "NodePairs", "Problem", "Requirement", "Solution"]
+__all__ = [
+    "AUTO",
+    "LOSSES",
+    "Axis",
+    "Cube",
+    "NodePairs",
+    "Piece",
+    "Problem",
+    "Requirement",
+    "Solution",
+    "children",
+    "make_requirement",
+    "mean_weight",
+]

@@ -25,7 +25,7 @@ def _child_holding(rank: int, first: int, end: int, low: IntArray) -> int:
     return first
 
 
-child_holding = njit(cache=True)(_child_holding)
+child_holding = njit(cache=True, nogil=True)(_child_holding)
 
 
 def _end_of_run(rank: IntArray, start: int, stop: int, bound: int) -> int:
@@ -44,7 +44,7 @@ def _end_of_run(rank: IntArray, start: int, stop: int, bound: int) -> int:
     return stop
 
 
-end_of_run = njit(cache=True)(_end_of_run)
+end_of_run = njit(cache=True, nogil=True)(_end_of_run)
 
 
 def _split_groups(
@@ -98,7 +98,7 @@ def _split_groups(
     return new_order[:filled].copy(), new_start[: count + 1].copy(), new_node[:count].copy(), source[:count].copy()
 
 
-split_groups = njit(cache=True)(_split_groups)
+split_groups = njit(cache=True, nogil=True)(_split_groups)
 
 
 def _crowd_passes(
@@ -130,7 +130,7 @@ def _crowd_passes(
     return False
 
 
-crowd_passes = njit(cache=True)(_crowd_passes)
+crowd_passes = njit(cache=True, nogil=True)(_crowd_passes)
 
 
 def _grown(values: IntArray) -> IntArray:
@@ -139,7 +139,7 @@ def _grown(values: IntArray) -> IntArray:
     return longer
 
 
-grown = njit(cache=True)(_grown)
+grown = njit(cache=True, nogil=True)(_grown)
 
 
 def _descend(
@@ -203,7 +203,7 @@ def _descend(
     return group[:count].copy(), node[:count].copy(), begin[:count].copy(), end[:count].copy()
 
 
-descend = njit(cache=True)(_descend)
+descend = njit(cache=True, nogil=True)(_descend)
 
 
 def _sum_of_meters(
@@ -225,7 +225,7 @@ def _sum_of_meters(
     return total
 
 
-sum_of_meters = njit(cache=True)(_sum_of_meters)
+sum_of_meters = njit(cache=True, nogil=True)(_sum_of_meters)
 
 
 def _spread_error(begin: IntArray, end: IntArray, mean: FloatArray, order: IntArray, trips: IntArray) -> FloatArray:
@@ -237,4 +237,4 @@ def _spread_error(begin: IntArray, end: IntArray, mean: FloatArray, order: IntAr
     return total
 
 
-spread_error = njit(cache=True)(_spread_error)
+spread_error = njit(cache=True, nogil=True)(_spread_error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,36 +36,46 @@ class Batch:
 Loss = Callable[[Batch], "FloatArray"]
 
 
-def loss_function(problem: Problem) -> Loss:
-    """Return what prices cells under the loss of a problem."""
+def loss_function(problem: Problem, axes: Sequence[Axis]) -> Loss:
+    """Return what prices cells under the loss of a problem; `axes` are its axes in the order of a batch's rows."""
     if problem.loss == "tiles":
-        return _tiles(problem.axes)
+        return _steps(axes, [True] * len(axes))
+    over_time = _steps(axes, [not axis.is_place for axis in axes])
     if problem.loss == "metres":
-        return _metres(problem.axes, problem.flows.places)
-    if problem.loss == "reconstruction":
-        return _reconstruction(problem.axes)
-    raise UnknownNameError("loss", problem.loss, LOSSES)
+        of_places = _metres(axes, problem.flows.places)
+    elif problem.loss == "reconstruction":
+        of_places = _reconstruction(axes)
+    else:
+        raise UnknownNameError("loss", problem.loss, LOSSES)
+    if all(axis.is_place for axis in axes):
+        return of_places
+    return lambda batch: of_places(batch) + over_time(batch)
 
 
-def _tiles(axes: tuple[Axis, ...]) -> Loss:
-    """Trips times the tiles of all ends."""
+def _steps(axes: Sequence[Axis], counted: list[bool]) -> Loss:
+    """Trips times the tiles of all ends (and steps of time), each axis with its weight."""
 
     def price(batch: Batch) -> FloatArray:
-        tiles = [axis.hierarchy.tiles[row] for axis, row in zip(axes, batch.node, strict=True)]
-        return np.asarray(np.sum(tiles, axis=0) * batch.trips, np.float64)
+        tiles = np.zeros(len(batch.trips))
+        for axis, row, counts in zip(axes, batch.node, counted, strict=True):
+            if counts and axis.weight:
+                tiles += axis.weight * axis.hierarchy.tiles[row]
+        return tiles * batch.trips
 
     return price
 
 
-def _metres(axes: tuple[Axis, ...], places: Places) -> Loss:
+def _metres(axes: Sequence[Axis], places: Places) -> Loss:
     """Distance from tile centre to area centre, over trips and ends, in metres; infinite where there is no centre."""
     from flowveil.problem import _kernels  # noqa: PLC0415 numba is slow to import
 
-    tables = [_meters_to_ancestors(axis, places) for axis in axes]
+    tables = [_meters_to_ancestors(axis, places) if axis.is_place else None for axis in axes]
 
     def price(batch: Batch) -> FloatArray:
         total = np.zeros(len(batch.trips))
         for axis, row, rank, table in zip(axes, batch.node, batch.record_rank, tables, strict=True):
+            if table is None:
+                continue
             depth = axis.hierarchy.depth[row]
             total += _kernels.sum_of_meters(batch.begin, batch.end, depth, batch.order, batch.record_trips, rank, table)
         return np.where(np.isnan(total), np.inf, total)
@@ -88,7 +98,7 @@ def _meters_to_ancestors(axis: Axis, places: Places) -> FloatArray:
     return meters
 
 
-def _reconstruction(axes: tuple[Axis, ...]) -> Loss:
+def _reconstruction(axes: Sequence[Axis]) -> Loss:
     """Absolute error of tile pairs when the trips are spread evenly over all pairs of the cell.
 
     A cell that holds no more trips than pairs needs no look at its records: each of those is at or above the mean.
@@ -98,7 +108,8 @@ def _reconstruction(axes: tuple[Axis, ...]) -> Loss:
     def price(batch: Batch) -> FloatArray:
         pairs = np.ones(len(batch.trips))
         for axis, row in zip(axes, batch.node, strict=True):
-            pairs *= axis.hierarchy.tiles[row]
+            if not axis.separate:
+                pairs *= axis.hierarchy.tiles[row]
         seen = batch.end - batch.begin
         error = 2 * batch.trips * (1 - seen / pairs)
         mean = batch.trips / pairs

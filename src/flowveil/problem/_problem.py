@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil.places import NodeAreas, RectangleAreas
+from flowveil.places import Hierarchy, NodeAreas, RectangleAreas
 from flowveil.problem._axis import Axis
-from flowveil.problem._cube import build_cube
+from flowveil.problem._builder import build_cube
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -31,12 +31,27 @@ class Problem:
     budget: int  # the most trips that may be suppressed
     loss: str = "tiles"  # what a method minimizes: tiles, metres or reconstruction
     max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
+    time_weight: float = 1.0  # what a step of time costs in the loss; a tile costs 1
 
-    @property
+    @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The dimensions of the tile pairs."""
+        """The dimensions of the tile pairs: origins, destinations, and time and matrices where there are any."""
         flows = self.flows
-        return Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)
+        found = [Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)]
+        if flows.times is not None and flows.time is not None:
+            found.append(Axis(flows.times.hierarchy, flows.time, is_place=False, weight=self.time_weight))
+        if flows.matrix is not None:
+            above = np.zeros(flows.matrix_count + 1, np.int64)
+            above[0] = -1
+            tree, _ = Hierarchy.from_parents(above, np.arange(len(above), dtype=np.uint64))
+            found.append(Axis(tree, flows.matrix + 1, is_place=False, weight=0.0, separate=True))
+        return tuple(found)
+
+    def part(self, matrix: int) -> Problem:
+        """Return the problem of one matrix by itself, with its share of the budget."""
+        flows = self.flows.part(matrix)
+        budget = self.budget * flows.total // self.flows.total
+        return replace(self, flows=flows, budget=budget)
 
     @cached_property
     def cube(self) -> Cube:
@@ -81,8 +96,28 @@ class Solution:
     exact: bool = True  # every flow counts all trips of its area pair
     notes: tuple[str, ...] = ()  # choices the method made, for the audit file
     first: int = 0  # the axis that comes first: 0 origins, 1 destinations
-    areas: IntArray | None = None  # nodes of the first axis, where they are one map; None: those of the flows
+    areas: tuple[IntArray, ...] | None = None  # by matrix: nodes of the first axis, where they are one map
+    matrix: IntArray | None = None  # by flow, ascending, where there are several
+    time: IntArray | None = None  # by flow: node of the hierarchy of time, where there is one
     rectangles: Rectangles | None = None  # of both ends, in place of nodes
+    overlapping: bool = False  # rectangles of different flows may overlap: only `group` says where a trip is counted
+
+    def part(self, flows: Flows, matrix: int) -> Solution:
+        """Return what was found for one matrix by itself."""
+        if self.matrix is None or flows.matrix is None:
+            return self
+        start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
+        rows = slice(*np.searchsorted(flows.matrix, [matrix, matrix + 1]).tolist())
+        group = self.group[rows]
+        return replace(
+            self,
+            origin=self.origin[start:stop],
+            destination=self.destination[start:stop],
+            group=np.where(group < 0, -1, group - start),
+            areas=None if self.areas is None else (self.areas[matrix],),
+            matrix=None,
+            time=None if self.time is None else self.time[start:stop],
+        )
 
     def sides(self, flows: Flows) -> tuple[Areas, Areas]:
         """Return what the areas of origins and destinations are."""

@@ -1,15 +1,19 @@
 """Releases: making, writing, reading and evaluating them."""
 
 from flowveil.release._anonymize import DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
-from flowveil.release._evaluate import evaluate
-from flowveil.release._frontier import frontier
+from flowveil.release._evaluate import evaluate, recount, retrace
+from flowveil.release._frontier import Frontier, frontier
 from flowveil.release._read import read_audit, read_release
 from flowveil.release._release import Release
-from flowveil.release._write import check_target
+from flowveil.release._tables import TOTAL
+from flowveil.release._write import REPORT, check_target
 
 __all__ = [
     "DEFAULT_METHOD",
     "DEFAULT_SUPPRESSION",
+    "REPORT",
+    "TOTAL",
+    "Frontier",
     "Release",
     "anonymize",
     "check_target",
@@ -17,4 +21,6 @@ __all__ = [
     "frontier",
     "read_audit",
     "read_release",
+    "recount",
+    "retrace",
 ]

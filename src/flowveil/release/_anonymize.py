@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError, UnknownNameError
 from flowveil.measure import Published, Rest
 from flowveil.methods import find_method
-from flowveil.problem import LOSSES, Problem, Requirement
+from flowveil.problem import LOSSES, Problem, make_requirement
+from flowveil.release._areas_from import solve_on_areas
+from flowveil.release._assignment import make_assignment
 from flowveil.release._elsewhere import find_elsewhere
 from flowveil.release._manifest import make_manifest
 from flowveil.release._release import Release
 from flowveil.release._tables import areas_table, flows_table
+from flowveil.release._totals import find_totals, withhold_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from flowveil._arrays import IntArray
     from flowveil.flows import Flows, Measures
     from flowveil.methods import Method
     from flowveil.places import Areas
     from flowveil.problem import Solution
+    from flowveil.release._elsewhere import Elsewhere
+    from flowveil.release._totals import Totals
 
 DEFAULT_METHOD = "mosaic"
 DEFAULT_SUPPRESSION = 0.10
@@ -38,9 +44,12 @@ def anonymize(
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
-    k_weight: float | None = None,
+    k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     elsewhere: bool = False,
+    totals: bool = False,
+    beside: str | Path | None = None,
+    areas_from: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Release:
     """Return a release in which every flow passes the requirement, or raise PromiseError.
@@ -49,26 +58,35 @@ def anonymize(
     max_suppression: the largest share of trips that may be left out (default 0.10 where the method can steer it).
     max_gbar: in its place, the precision to reach (mean tiles of both ends of a trip), leaving out as few as possible.
     loss: what a method that optimizes loses little of: tiles, metres or reconstruction.
-    k_weight: the fewest people represented by a flow. min_tiles: the fewest tiles of both ends.
+    k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
+    min_tiles: the fewest tiles of both ends.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
+    totals: with groups, publish all groups together too, less what would give single groups away.
+    beside: an earlier release of the same data; flows that would give people away together with it are withheld.
+    areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
     options: options of the method by name.
     """
+    if elsewhere + totals + (beside is not None) > 1:  # each is checked against the flows of groups only
+        raise InputError("elsewhere, totals and a release beside do not go together", "choose one of them")
     chosen = find_method(method)
     problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
+    if areas_from is not None:
+        share = max_suppression
     problem = replace(problem, budget=int(flows.total * (1 if share is None else share) + 1e-9), max_gbar=max_gbar)
-    solution = chosen.run(problem, typed)
+    if areas_from is None:
+        solution = chosen.run(problem, typed)
+    else:
+        solution, chosen = _on_areas(problem, areas_from, chosen, typed, max_gbar)
+    if beside is not None:
+        solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, chosen, share)
     rest = find_elsewhere(problem, solution) if elsewhere else None
-    published = Published(solution.origin, solution.destination, measures.trips)
-    if solution.rectangles is not None:
-        published = replace(published, areas=solution.sides(flows), group=solution.group)
-    if rest is not None:
-        published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips))
+    whole = find_totals(problem, solution, lambda other: chosen.run(other, typed)) if totals else None
     return Release(
-        flows=flows_table(flows, solution, measures, rest),
-        areas=areas_table(flows, solution, rest),
+        flows=flows_table(flows, solution, measures, rest, whole),
+        areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
             chosen,
@@ -78,22 +96,67 @@ def anonymize(
             max_suppression=share,
             elsewhere=elsewhere,
             rectangles=solution.rectangles is not None,
+            overlapping=solution.overlapping,
+            totals=totals,
+            areas_from=areas_from is not None,
         ),
         source=flows,
-        published=published,
-        notes=solution.notes,
+        published=_published(flows, solution, measures, rest, whole),
+        assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
+        notes=(*solution.notes, *_notes(whole)),
     )
 
 
-def make_problem(flows: Flows, method: Method, k: int, k_weight: float | None, min_tiles: int, loss: str) -> Problem:
+def _on_areas(
+    problem: Problem, folder: str | Path, method: Method, typed: Mapping[str, Any], max_gbar: float | None
+) -> tuple[Solution, Method]:
+    if method.name != DEFAULT_METHOD or typed or max_gbar is not None:
+        raise InputError(
+            "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
+        )
+    solution, name = solve_on_areas(problem, folder)
+    return solution, find_method(name)
+
+
+def _published(
+    flows: Flows, solution: Solution, measures: Measures, rest: Elsewhere | None, whole: Totals | None
+) -> Published:
+    """Return what metrics need to know."""
+    published = Published(
+        solution.origin,
+        solution.destination,
+        measures.trips,
+        group=solution.group if solution.exact else None,
+        matrix=solution.matrix,
+        time=solution.time,
+        totals=None if whole is None else whole.measures.trips,
+    )
+    if solution.rectangles is not None:
+        published = replace(
+            published, areas=solution.sides(flows), group=solution.group, overlapping=solution.overlapping
+        )
+    if rest is not None:
+        published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips))
+    return published
+
+
+def _notes(whole: Totals | None) -> list[str]:
+    if whole is None:
+        return []
+    return [f"{whole.withheld} totals are withheld: they would give groups away"] if whole.withheld else []
+
+
+def make_problem(
+    flows: Flows, method: Method, k: int, k_weight: float | Literal["auto"] | None, min_tiles: int, loss: str
+) -> Problem:
     """Return the problem with a budget of all trips, or raise if what is asked does not go together."""
-    if k_weight is not None and flows.weight is None:
-        raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
     if loss not in LOSSES:
         raise UnknownNameError("loss", loss, LOSSES)
     if loss != DEFAULT_LOSS and not method.losses:
         raise InputError(f"{method.name} does not choose by loss", "leave out the loss, or use mosaic")
-    return Problem(flows, Requirement(k, k_weight, min_tiles), flows.total, loss)
+    if flows.times is not None and not method.times:
+        raise InputError(f"{method.name} does not generalize time", "cut time with --time, or use mosaic")
+    return Problem(flows, make_requirement(flows, k, k_weight, min_tiles), flows.total, loss)
 
 
 def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:

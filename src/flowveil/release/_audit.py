@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError
-from flowveil.engine import FileSource
+from flowveil.engine import FileSource, QuerySource
 
 if TYPE_CHECKING:
     from flowveil.engine import Source
@@ -47,7 +47,9 @@ def make_audit(release: Release) -> dict[str, Any]:
 
 
 def fingerprint(source: Source | None) -> list[dict[str, Any]]:
-    """Return name, size and SHA-256 of the files of the input; nothing for tables in memory."""
+    """Return name, size and SHA-256 of the files of the input, or of a query; nothing for tables in memory."""
+    if isinstance(source, QuerySource):
+        return [{"name": "query", "sha256": hashlib.sha256(source.query.encode()).hexdigest()}]
     if not isinstance(source, FileSource):
         return []
     return [_fingerprint(Path(path)) for path in source.paths]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError
+from flowveil.release._rectangles_elsewhere import report_rectangles
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -25,26 +26,47 @@ class Elsewhere:
     area: IntArray  # nodes of that axis, ascending
     group: IntArray  # by tile pair: the flow that counts it, -1 for none
     measures: Measures
+    matrix: IntArray | None = None  # by flow, where there are several
 
 
 def find_elsewhere(problem: Problem, solution: Solution) -> Elsewhere:
-    """Return the flows to elsewhere that pass the tests.
+    """Return the flows to elsewhere that pass the tests, of each matrix by itself."""
+    flows = problem.flows
+    if flows.times is not None:
+        raise InputError("elsewhere does not go with a hierarchy of time", "cut time with --time, or leave it out")
+    if flows.matrices is None:
+        return _of_matrix(problem, solution)
+    areas, matrices, groups, count = [], [], [], 0
+    for number in range(flows.matrix_count):
+        found = _of_matrix(problem.part(number), solution.part(flows, number))
+        areas.append(found.area)
+        matrices.append(np.full(len(found.area), number))
+        groups.append(np.where(found.group < 0, -1, found.group + count))
+        count += len(found.area)
+    group = np.concatenate(groups)
+    return Elsewhere(
+        solution.first, np.concatenate(areas), group, flows.measure(group, count), np.concatenate(matrices)
+    )
+
+
+def _of_matrix(problem: Problem, solution: Solution) -> Elsewhere:
+    """Return the flows to elsewhere of one matrix.
 
     A withheld trip belongs to the smallest area of the first axis that holds its end and has such a flow. So an area
     whose withheld trips are too few adds them to the next area above it, where areas are nested.
     """
+    if solution.rectangles is not None:
+        areas, group = report_rectangles(problem, solution)
+        return Elsewhere(solution.first, areas, group, problem.flows.measure(group, len(areas)))
     if not solution.exact:
         raise InputError(
             "elsewhere needs true volumes, but filtered trips are not counted again", "leave out reinstate=false"
         )
-    if solution.rectangles is not None:  # methods with rectangles leave nothing out
-        nothing = np.zeros(0, np.int64)
-        group = np.full(len(problem.flows), -1, np.int64)
-        return Elsewhere(solution.first, nothing, group, problem.flows.measure(group, 0))
     axis = problem.axes[solution.first]
-    areas = solution.areas
-    if areas is None:
+    if solution.areas is None:
         areas = np.unique((solution.origin, solution.destination)[solution.first])
+    else:
+        areas = solution.areas[0]
     tree = axis.hierarchy
     holder = tree.area_of(areas)
     above = np.where(tree.parent[areas] >= 0, holder[tree.parent[areas]], -1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from flowveil._errors import InputError
+from flowveil.charts import frontier_svg, frontier_text
 from flowveil.methods import find_method, methods
 from flowveil.release._anonymize import DEFAULT_LOSS, DEFAULT_METHOD, make_problem
 
@@ -27,6 +29,38 @@ _SCHEMA = pa.schema(
 )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """A table that draws itself: all that a pyarrow table can do goes to `table`, and Arrow reads it as one.
+
+    pyarrow tables cannot be subclassed, so `isinstance(..., pa.Table)` is false; `pa.table(frontier)` is the table.
+    """
+
+    table: pa.Table
+    method: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copying and pickling ask before there is a table
+            raise AttributeError(name)
+        return getattr(self.table, name)
+
+    def __getitem__(self, key: int | str) -> pa.ChunkedArray:
+        return self.table[key]
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return frontier_text(self.table)
+
+    def _repr_html_(self) -> str:
+        """Show the chart in a notebook."""
+        return frontier_svg(self.table, self.method)
+
+
 def frontier(
     flows: Flows,
     method: str = DEFAULT_METHOD,
@@ -34,14 +68,14 @@ def frontier(
     *,
     points: int = 24,
     loss: str = DEFAULT_LOSS,
-    k_weight: float | None = None,
+    k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     options: Mapping[str, Any] | None = None,
-) -> pa.Table:
+) -> Frontier:
     """Return what a method reaches at different prices of a left-out trip, from the finest to the most complete.
 
-    Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. Private:
-    it is computed from the true trips.
+    Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. It can be
+    used as a pyarrow table and draws itself in a notebook. Private: it is computed from the true trips.
     """
     chosen = find_method(method)
     if chosen.frontier is None:
@@ -51,4 +85,5 @@ def frontier(
     rows = chosen.frontier(problem, points, **chosen.parse_options(options))
     rows = [row for row in rows if row.flows]
     columns = zip(*rows, strict=True) if rows else [[]] * len(_SCHEMA)
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)], _SCHEMA)
+    columns = [pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)]
+    return Frontier(pa.table(columns, _SCHEMA), method)

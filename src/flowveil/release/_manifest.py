@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from flowveil.problem import AUTO
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,41 +28,59 @@ def make_manifest(
     max_suppression: float | None,
     elsewhere: bool = False,
     rectangles: bool = False,
+    overlapping: bool = False,
+    totals: bool = False,
+    areas_from: bool = False,
 ) -> dict[str, Any]:
     """Return the manifest; it holds nothing but what the user typed and constants."""
+    said = {
+        "weight": flows.provenance.weight,
+        "k_weight": AUTO if requirement.automatic else requirement.k_weight,
+        "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
+        "max_suppression": max_suppression,
+        "elsewhere": elsewhere or None,
+        "shapes": "rectangles" if rectangles else None,
+        "totals": totals or None,
+    }
     promise: dict[str, Any] = {
         "kind": "k-anonymity",
         "k": requirement.k,
         "unit": flows.provenance.unit or "trip",
         "volumes": "exact" if exact else "lower-bound",
-        "areas": "disjoint",
+        "areas": "overlapping" if overlapping else "disjoint",
+        **{name: value for name, value in said.items() if value is not None},
     }
-    if flows.provenance.weight is not None:
-        promise["weight"] = flows.provenance.weight
-    if requirement.k_weight is not None:
-        promise["k_weight"] = requirement.k_weight
-    if requirement.min_tiles > 1:
-        promise["min_tiles"] = requirement.min_tiles
-    if max_suppression is not None:
-        promise["max_suppression"] = max_suppression
-    if elsewhere:
-        promise["elsewhere"] = True
-    if rectangles:
-        promise["shapes"] = "rectangles"
-    options = flows.places.settings()
-    if flows.provenance.bbox is not None:
-        options["bbox"] = list(flows.provenance.bbox)
-    if typed:
-        options["method_options"] = dict(sorted(typed.items()))
     return {
         "format": FORMAT,
         "software": f"flowveil {version('flowveil')}",
         "method": method.name,
-        "options": options,
+        "options": _options(flows, typed, areas_from=areas_from),
         "promise": promise,
         "promise_text": promise_text(promise),
         "absence": ABSENCE,
     }
+
+
+def _options(flows: Flows, typed: Mapping[str, Any], *, areas_from: bool) -> dict[str, Any]:
+    """Return what the user typed to choose places, times and groups, and the options of the method."""
+    story = flows.provenance
+    options: dict[str, Any] = {
+        "bbox": None if story.bbox is None else list(story.bbox),
+        "time": story.time,
+        "time_hierarchy": story.time_hierarchy,
+        "timezone": story.timezone,
+        "by": list(story.by) or None,
+        "areas_from": areas_from or None,
+        "method_options": dict(sorted(typed.items())) or None,
+    }
+    return flows.places.settings() | {name: value for name, value in options.items() if value is not None}
+
+
+def _people(promise: Mapping[str, Any]) -> str:
+    if promise["k_weight"] != AUTO:
+        return f"{promise['k_weight']:g} people of the population"
+    one = "trip" if promise["unit"] == "trip" else f"value of {promise['unit']}"
+    return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
 def promise_text(promise: Mapping[str, Any]) -> str:
@@ -74,7 +94,7 @@ def promise_text(promise: Mapping[str, Any]) -> str:
         crowd = f"Every flow is shared by at least {k} different values of {promise['unit']}."
     sentences = [crowd]
     if "k_weight" in promise:
-        sentences.append(f"Every flow stands for at least {promise['k_weight']:g} people of the population.")
+        sentences.append(f"Every flow stands for at least {_people(promise)}.")
         if k == 1:
             sentences.append("Single participants are not protected.")
     if "min_tiles" in promise:
@@ -87,13 +107,19 @@ def promise_text(promise: Mapping[str, Any]) -> str:
         if promise["volumes"] == "exact"
         else "The volume of a flow is at most the true number of trips between its two areas."
     )
-    if promise["areas"] == "disjoint":
-        sentences.append("No trip is counted in two flows.")
+    if promise["areas"] == "overlapping":
+        sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
+    sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         sentences.append(f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out.")
     if "shapes" in promise:
         sentences.append(
             "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
+        )
+    if "totals" in promise:
+        sentences.append(
+            "The group total counts all groups together, where groups and totals give no smaller crowd away; "
+            "what else is said of flows holds for totals and for the other groups by themselves."
         )
     if "elsewhere" in promise:
         sentences.append(

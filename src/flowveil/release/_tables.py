@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from flowveil.places import Areas, Hierarchy, Places
     from flowveil.problem import Solution
     from flowveil.release._elsewhere import Elsewhere
+    from flowveil.release._totals import Totals
 
+TOTAL = "total"  # the group of all groups together
 # GeoParquet 1.1: shapes are WKB in longitude and latitude, which is its default CRS.
 GEO_METADATA = {
     "version": "1.1.0",
@@ -28,22 +30,62 @@ GEO_METADATA = {
 }
 
 
-def flows_table(flows: Flows, solution: Solution, measures: Measures, elsewhere: Elsewhere | None = None) -> pa.Table:
+def flows_table(
+    flows: Flows,
+    solution: Solution,
+    measures: Measures,
+    elsewhere: Elsewhere | None = None,
+    totals: Totals | None = None,
+) -> pa.Table:
     """Return one row a flow, sorted by the ids of its areas."""
     sides = solution.sides(flows)
     origin, destination = _ids(sides[0], solution.origin), _ids(sides[1], solution.destination)
-    tables = [_rows(flows, origin, destination, solution.group, measures)]
+    keys = _keys(flows, solution.matrix, solution.time)
+    tables = [_rows(flows, origin, destination, keys, solution.group, measures)]
     if elsewhere is not None:
         ends = [_ids(sides[elsewhere.first], elsewhere.area), [ELSEWHERE] * len(elsewhere.area)]
         origin, destination = ends[elsewhere.first], ends[1 - elsewhere.first]
-        tables.append(_rows(flows, origin, destination, elsewhere.group, elsewhere.measures))
-    return pa.concat_tables(tables).sort_by([("origin", "ascending"), ("destination", "ascending")])
+        keys = _keys(flows, elsewhere.matrix, None)
+        tables.append(_rows(flows, origin, destination, keys, elsewhere.group, elsewhere.measures))
+    if totals is not None:
+        tables.append(_total_rows(totals, list(keys), tables[0].schema))
+    return pa.concat_tables(tables).sort_by([(name, "ascending") for name in ("origin", "destination", *keys)])
 
 
-def _rows(flows: Flows, origin: list[str], destination: list[str], group: IntArray, measures: Measures) -> pa.Table:
+def _total_rows(totals: Totals, names: list[str], schema: pa.Schema) -> pa.Table:
+    """Return the flows of all groups together; their groups are called `total`."""
+    flows, solution = totals.flows, totals.solution
+    sides = solution.sides(flows)
+    count = len(solution.origin)
+    keys = _keys(flows, solution.matrix, solution.time)
+    keys = {name: keys.get(name, pa.array([TOTAL] * count, pa.string())) for name in names}
+    origin, destination = _ids(sides[0], solution.origin), _ids(sides[1], solution.destination)
+    return _rows(flows, origin, destination, keys, solution.group, totals.measures).cast(schema)
+
+
+def _keys(flows: Flows, matrix: IntArray | None, time: IntArray | None) -> dict[str, pa.Array]:
+    """Return by flow its time (begin and end where these differ in length) and its groups."""
+    keys: dict[str, pa.Array] = {}
+    if flows.times is not None and time is not None:
+        keys["time"], keys["time_end"] = flows.times.values(time)
+    if flows.matrices is not None and matrix is not None:
+        table = flows.matrices.take(pa.array(matrix))
+        keys |= {name: table[name].combine_chunks() for name in table.column_names}
+    return keys
+
+
+def _rows(
+    flows: Flows,
+    origin: list[str],
+    destination: list[str],
+    keys: dict[str, pa.Array],
+    group: IntArray,
+    measures: Measures,
+) -> pa.Table:
     columns = {
         "origin": pa.array(origin, pa.string()),
         "destination": pa.array(destination, pa.string()),
+        **keys,
         "trips": pa.array(measures.trips, pa.int64()),
     }
     if measures.persons is not None:
@@ -54,9 +96,14 @@ def _rows(flows: Flows, origin: list[str], destination: list[str], group: IntArr
     return pa.table(columns)
 
 
-def areas_table(flows: Flows, solution: Solution, elsewhere: Elsewhere | None = None) -> pa.Table:
+def areas_table(
+    flows: Flows, solution: Solution, elsewhere: Elsewhere | None = None, totals: Totals | None = None
+) -> pa.Table:
     """Return one row for each area and side that occurs in the flows, with what public geometry says of it."""
     nodes = [solution.origin, solution.destination]
+    if totals is not None:
+        more = totals.solution.origin, totals.solution.destination
+        nodes = [np.concatenate(pair) for pair in zip(nodes, more, strict=True)]
     if elsewhere is not None:
         nodes[elsewhere.first] = np.concatenate([nodes[elsewhere.first], elsewhere.area])
     sides = solution.sides(flows)

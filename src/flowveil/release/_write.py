@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     from flowveil.release._release import Release
 
-    Content: TypeAlias = "pa.Table | dict[str, Any]"
+    Content: TypeAlias = "pa.Table | dict[str, Any] | str"
 
 FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
 TRAJECTORIES, CELLS = "trajectories.parquet", "cells.parquet"
 _ANY_FORMAT = "flowveil-"
+ASSIGNMENT = ".assignment.parquet"
+# All private files that may stand beside a release, by what their names add to the folder's.
+_BESIDE = (".audit.json", ASSIGNMENT, ".members.parquet", ".private.html")
 
 
 def audit_path(folder: Path) -> Path:
@@ -71,27 +74,35 @@ def _is_release(folder: Path) -> bool:
     return known and found <= {FLOWS, AREAS, MANIFEST, REPORT, TRAJECTORIES, CELLS}
 
 
-def write_release(release: Release, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a release and, beside it, its private audit file."""
+def write_release(release: Release, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+    """Write a release and, beside it, its private files: the audit, and where areas overlap the assignment."""
     check_target(path, overwrite=overwrite)  # before any work
-    audit = make_audit(release)
-    return write_folder(
-        path,
-        {FLOWS: release.flows, AREAS: release.areas, MANIFEST: release.manifest},
-        {".audit.json": audit},
-        overwrite=overwrite,
-    )
+    private: dict[str, Content] = {} if release.assignment is None else {ASSIGNMENT: release.assignment}
+    private[".audit.json"] = make_audit(release)
+    files = {FLOWS: release.flows, AREAS: release.areas, MANIFEST: release.manifest}
+    return write_folder(path, files, private, overwrite=overwrite, report=report)
 
 
 def write_folder(
-    path: str | Path, files: Mapping[str, Content], private: Mapping[str, Content], *, overwrite: bool = False
+    path: str | Path,
+    files: Mapping[str, Content],
+    private: Mapping[str, Content],
+    *,
+    overwrite: bool = False,
+    report: bool = False,
 ) -> Path:
     """Write beside the target, then rename: whatever kills the process, the folder is whole or absent.
 
     files: what the folder holds, by name; private: files beside it, by what their names add to the folder's, written
-    first and readable by their owner only. A table becomes Parquet, a dict becomes JSON.
+    first and readable by their owner only. A table becomes Parquet, a dict becomes JSON, text stays text. Private
+    files of an earlier release at the same place are removed: nothing of it may pass for a part of the new one.
+    report: add a report, made from the files of the folder.
     """
     folder = check_target(path, overwrite=overwrite)
+    if report:
+        from flowveil.report import make_report  # noqa: PLC0415  reports know releases, not the reverse
+
+        files = {**files, REPORT: make_report(files)}
     _remove_leftovers(folder, private)
     new = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
@@ -101,6 +112,8 @@ def write_folder(
         _sync(new)
         for ending, content in private.items():
             _write_private(folder.with_name(folder.name + ending), content)
+        for ending in set(_BESIDE) - set(private):
+            folder.with_name(folder.name + ending).unlink(missing_ok=True)
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
             folder.rename(old)
@@ -119,6 +132,24 @@ def write_folder(
     return folder
 
 
+def add_report(folder: Path, text: str) -> Path:
+    """Put a report into a folder that is there: written beside it, then renamed."""
+    beside = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+    try:
+        _write_text(beside / REPORT, text)
+        (beside / REPORT).chmod(0o644)
+        return (beside / REPORT).replace(folder / REPORT)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def add_private(folder: Path, ending: str, content: Content) -> Path:
+    """Write one more private file beside a folder that is there."""
+    path = folder.with_name(folder.name + ending)
+    _write_private(path, content)
+    return path
+
+
 def _prefix(path: Path) -> str:
     return f".{path.name}.writing-"
 
@@ -127,7 +158,7 @@ def _remove_leftovers(folder: Path, private: Iterable[str]) -> None:
     """Remove what a killed run left: parts of a release, and of the private files beside it."""
     for leftover in folder.parent.glob(glob.escape(_prefix(folder)) + "*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    for ending in private:
+    for ending in {*_BESIDE, *private}:
         beside = folder.with_name(folder.name + ending)
         for leftover in folder.parent.glob(glob.escape(_prefix(beside)) + "*"):
             leftover.unlink(missing_ok=True)
@@ -136,6 +167,8 @@ def _remove_leftovers(folder: Path, private: Iterable[str]) -> None:
 def _write_content(content: Content, path: Path) -> None:
     if isinstance(content, dict):
         _write_text(path, _json(content))
+    elif isinstance(content, str):
+        _write_text(path, content)
     else:
         _write_table(content, path)
 

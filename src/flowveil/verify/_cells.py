@@ -105,6 +105,16 @@ class Cells:
         points = np.array([h3.cell_to_latlng(tile) for tile in tiles.tolist()], np.float64).reshape(-1, 2)
         return points[:, 1], points[:, 0]
 
+    def bounds(self, tiles: IntArray) -> FloatArray:
+        """Return west, south, east and north of cells."""
+        outlines = [_outline(tile, h3.cell_to_latlng(tile)[1]) for tile in tiles.tolist()]
+        return np.array([outline.bounds for outline in outlines], np.float64).reshape(-1, 4)
+
+    def tile(self, area: str) -> int | None:
+        """Return the cell that an id names, if it is one of the grid's resolution."""
+        cell = int(area, 16) if re.fullmatch(r"[0-9a-f]{15}", area) else 0
+        return cell if h3.is_valid_cell(cell) and h3.get_resolution(cell) == self._resolution else None
+
     def all_tiles(self) -> IntArray | None:
         """Return nothing: a tree of cells holds those seen."""
         return None

@@ -38,7 +38,7 @@ def check_volumes(flows: FlowTable, counts: Counts, promise: Promise) -> None:
     for name, published, true in measures:
         if published is None or true is None:
             continue
-        if promise.exact:
+        if promise.exact or promise.overlapping:  # what the assignment gives to a flow is known exactly
             _raise_first(flows, published != true, f"does not have the {name} of the input", _OTHER_INPUT)
         else:
             _raise_first(flows, published > true, f"has more {name} than the input", _OTHER_INPUT)
@@ -50,10 +50,17 @@ def check_crowd(
     """Check every test of the promise on the input; tiles are those of the two areas of each flow."""
     crowd = counts.trips if counts.persons is None else counts.persons
     _raise_first(flows, crowd < promise.k, f"has fewer than k = {promise.k} {promise.counted} in the input")
-    if promise.k_weight is not None and counts.crowd_weight is not None:
-        _raise_first(flows, counts.crowd_weight < promise.least_weight, "stands for fewer people than k_weight")
+    if counts.crowd_weight is not None:
+        asked = f"{promise.k} times the mean weight" if promise.mean_weight else "k_weight"
+        few = counts.crowd_weight < least_weight(counts, promise)
+        _raise_first(flows, few, f"stands for fewer people than {asked}")
     few = np.minimum(origin_tiles, destination_tiles) < promise.min_tiles
     _raise_first(flows, few, f"has an area with fewer than {promise.min_tiles} tiles of the input")
+
+
+def least_weight(counts: Counts, promise: Promise) -> int:
+    """Return the weight that every crowd must have, in millionths."""
+    return math.ceil(promise.k * counts.mean_weight) if promise.mean_weight else promise.least_weight
 
 
 def check_suppression(kept: int, counts: Counts, promise: Promise, audit: Mapping[str, Any]) -> None:

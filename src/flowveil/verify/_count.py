@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil.engine import Request
+    from flowveil.verify._assignment import AssignedIndex
     from flowveil.verify._boxes import BoxIndex
     from flowveil.verify._elsewhere import ElsewhereIndex
     from flowveil.verify._ground import Ground
+    from flowveil.verify._slots import Slots
 
 _PERSON_BITS = 38  # persons and flows share 63 bits
 _LARGEST_SUM = 2**62
@@ -36,13 +39,15 @@ class Counts:
     crowd_weight: IntArray | None  # summed over distinct persons, over trips without a unit
     usable_trips: int
     rows: int
+    mean_weight: Fraction = Fraction(0)  # of persons, of trips without a unit, in millionths
 
 
 def count_trips(
     request: Request,
     bbox: tuple[float, float, float, float] | None,
     ground: Ground,
-    index: ElsewhereIndex | BoxIndex,
+    index: ElsewhereIndex | BoxIndex | AssignedIndex,
+    slots: Slots,
     flows_total: int,
 ) -> Counts:
     """Read every trip, find the flow that holds it, and count."""
@@ -53,7 +58,7 @@ def count_trips(
     for batch in scan(request):
         rows += batch.num_rows
         origin, destination, known = ground.locate(batch, usable_rows(batch, request, bbox))
-        flow = index.locate(origin[known], destination[known])
+        flow = index.locate(origin[known], destination[known], slots.locate(batch, known))
         inside = flow != NONE
         count = _column(batch, "count")[known].astype(np.int64) if request.count else np.ones(len(flow), np.int64)
         usable_trips += int(count.sum())
@@ -75,6 +80,7 @@ def count_trips(
         crowd_weight=crowd if request.weight else None,
         usable_trips=usable_trips,
         rows=rows,
+        mean_weight=_mean(*(persons.weights() if request.unit else (all_weight, usable_trips))),
     )
 
 
@@ -111,6 +117,10 @@ class _Persons:
             np.add.at(weight, flow, self._weight[person])
         return np.bincount(flow, minlength=flows_total).astype(np.int64), weight
 
+    def weights(self) -> tuple[int, int]:
+        """Return the weight of all persons together, published or not, and how many they are."""
+        return int(self._weight[: len(self._number)].sum()), len(self._number)
+
     def _merge(self) -> None:
         self._visits = np.unique(np.concatenate([self._visits, *self._waiting]))
         self._waiting, self._waiting_total = [], 0
@@ -126,6 +136,10 @@ class _Persons:
             raise InputError(
                 "a person has several weights", "a person has one weight; average it first, or leave out the unit"
             )
+
+
+def _mean(total: int, count: int) -> Fraction:
+    return Fraction(total, max(count, 1))
 
 
 def _column(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.verify._ground import Side
     from flowveil.verify._manifest import Promise
+    from flowveil.verify._slots import Slots
     from flowveil.verify._tables import AreasTable, FlowTable
 
 ELSEWHERE = "elsewhere"
@@ -74,32 +75,62 @@ class ElsewhereIndex:
     """Finds the flow of a pair of areas: an ordinary one, or that of the smallest area with a flow to elsewhere."""
 
     def __init__(
-        self, flows: FlowTable, sides: tuple[Side, Side], ends: tuple[IntArray, IntArray], elsewhere: Elsewhere
+        self,
+        flows: FlowTable,
+        sides: tuple[Side, Side],
+        ends: tuple[IntArray, IntArray],
+        elsewhere: Elsewhere,
+        slots: Slots,
     ) -> None:
         self._rows = np.flatnonzero(~elsewhere.flows)
         ordinary = tuple(number[self._rows] for number in ends)
         self._sides = sides
         self._ends = ends
         self._elsewhere = elsewhere
-        self._index = FlowIndex(flows.take(self._rows), sides[0].forest, sides[1].forest, (ordinary[0], ordinary[1]))
+        self._flows = flows
+        self._index = FlowIndex(
+            flows.take(self._rows),
+            sides[0].forest,
+            sides[1].forest,
+            (ordinary[0], ordinary[1]),
+            slots.of_flow[self._rows],
+        )
         self._first = elsewhere.first
-        forest = sides[self._first].forest
-        self._flow_of_area = np.full(len(forest) + 1, NONE, np.int64)  # the last entry is for no area
-        rest = np.flatnonzero(elsewhere.flows)
-        self._flow_of_area[ends[self._first][rest]] = rest
-        for area in np.argsort(forest.first).tolist():  # from the outside in
-            if self._flow_of_area[area] == NONE:
-                self._flow_of_area[area] = self._flow_of_area[forest.parent[area]]
+        self._flow_of_area = self._rest(slots) if elsewhere.flows.any() else None
 
-    def locate(self, origin: IntArray, destination: IntArray) -> IntArray:
-        """Return the flow that counts each pair of tiles, -1 for none, looking up every pair of areas once."""
+    def _rest(self, slots: Slots) -> IntArray:
+        """Return by slot and area the flow to elsewhere that counts what is left of it; the last area is for none."""
+        forest = self._sides[self._first].forest
+        found = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest) + 1), NONE, np.int64)
+        rest = np.flatnonzero(self._elsewhere.flows)
+        found[slots.of_flow[rest], self._ends[self._first][rest]] = rest
+        for area in np.argsort(forest.first).tolist():  # from the outside in
+            found[:, area] = np.where(found[:, area] == NONE, found[:, forest.parent[area]], found[:, area])
+        return found
+
+    def locate(self, origin: IntArray, destination: IntArray, slots: list[IntArray]) -> IntArray:
+        """Return the flow that counts each pair of tiles, -1 for none; `slots` are those that hold it, by level."""
+        found = np.full(len(origin), NONE, np.int64)
+        for slot in slots:
+            hit = self._locate(origin, destination, slot)
+            if (twice := np.flatnonzero((hit != NONE) & (found != NONE))).size:
+                names = sorted((self._flows.name(int(found[twice[0]])), self._flows.name(int(hit[twice[0]]))))
+                raise broken(f"the flows {names[0]} and {names[1]} overlap")
+            found = np.where(hit == NONE, found, hit)
+        return found
+
+    def _locate(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
+        """Return the flow of each pair of tiles in a slot, looking up every pair of areas once."""
         areas = []
         for side, tiles in zip(self._sides, (origin, destination), strict=True):
             distinct, position = np.unique(tiles, return_inverse=True)
             areas.append(side.smallest(distinct)[position])
         width = len(self._sides[1].forest) + 1
-        pairs, position = np.unique((areas[0] + 1) * width + areas[1] + 1, return_inverse=True)
-        found: IntArray = self.find(pairs // width - 1, pairs % width - 1)[position]
+        height = len(self._sides[0].forest) + 1
+        key = ((slot + 1) * height + areas[0] + 1) * width + areas[1] + 1
+        keys, position = np.unique(key, return_inverse=True)
+        pairs = keys % (height * width)
+        found: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
         self._elsewhere.note(found, origin, destination)
         return found
 
@@ -107,10 +138,12 @@ class ElsewhereIndex:
         """Return by flow the tiles of its areas at both ends."""
         return self._elsewhere.tiles(self._sides, self._ends)
 
-    def find(self, origin: IntArray, destination: IntArray) -> IntArray:
-        """Return the flow that counts each pair of smallest areas, -1 for none; -1 stands for no area."""
-        place = self._index.find(origin, destination)
-        rest = self._flow_of_area[(origin, destination)[self._first]]
+    def find(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
+        """Return the flow that counts each pair of smallest areas of a slot, -1 for none; -1 stands for no area."""
+        place = self._index.find(origin, destination, slot)
+        if self._flow_of_area is None:
+            return np.where(place == NONE, NONE, self._rows[place]) if len(self._rows) else place
+        rest = np.where(slot == NONE, NONE, self._flow_of_area[slot, (origin, destination)[self._first]])
         if not len(self._rows):
             return rest
         return np.where(place == NONE, rest, self._rows[place])

@@ -9,7 +9,7 @@ from flowveil._errors import InputError
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._json import laid_out, parse_json, read_bytes, read_json
 
-FLOWS, AREAS, MANIFEST = "flows.parquet", "areas.parquet", "manifest.json"
+FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
 _FILES = (MANIFEST, FLOWS, AREAS)
 _LARGEST_MANIFEST = 1_000_000  # bytes; real ones have about a thousand
 _LARGEST_AUDIT = 100_000_000
@@ -25,7 +25,7 @@ def open_folder(release: str | Path) -> Path:
     except OSError as error:
         raise InputError(f"the folder {str(release)!r} cannot be read: {error.strerror}", "check its mode") from None
     for entry in entries:
-        if entry.name not in _FILES:
+        if entry.name not in (*_FILES, REPORT):
             raise broken(f"the folder holds {shown(entry.name)!r}, which is no part of a release")
         if entry.is_symlink() or not entry.is_file():
             raise broken(f"{shown(entry.name)!r} is not a plain file")

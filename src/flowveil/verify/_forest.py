@@ -56,32 +56,41 @@ class Forest:
 
 
 class FlowIndex:
-    """Flows between the areas of two forests, checked to be disjoint, searchable by pair of areas."""
+    """Flows between the areas of two forests, checked to be disjoint, searchable by slot and pair of areas.
+
+    The origins of each slot are numbered apart from those of others.
+    """
 
     def __init__(
-        self, flows: FlowTable, origins: Forest, destinations: Forest, ends: tuple[IntArray, IntArray]
+        self,
+        flows: FlowTable,
+        origins: Forest,
+        destinations: Forest,
+        ends: tuple[IntArray, IntArray],
+        slot: IntArray,
     ) -> None:
         self._flows = flows
         self._origins = origins
         self._destinations = destinations
         self._width = max(len(destinations), 1)
         origin, destination = ends  # by flow: the numbers of its areas
-        key = origin * self._width + destinations.first[destination]
+        key = (slot * len(origins) + origin) * self._width + destinations.first[destination]
         self._flow = np.argsort(key, kind="stable")
         self._key = key[self._flow]
-        self._origin = origin[self._flow]
+        self._origin = (slot * len(origins) + origin)[self._flow]
         self._end = destinations.end[destination][self._flow]
-        self._check_disjoint(origin, destination)
+        self._check_disjoint(origin, destination, slot)
 
-    def find(self, origin: IntArray, destination: IntArray) -> IntArray:
-        """Return the flow that holds each pair of smallest areas, -1 for none; -1 stands for no area."""
+    def find(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
+        """Return the flow that holds each pair of smallest areas, -1 for none; -1 stands for no area, or no slot."""
         found = np.full(len(origin), NONE, np.int64)
         if not len(self._flow):
             return found
         place = self._destinations.first[destination]
-        area = np.where(destination == NONE, NONE, origin)
+        area = np.where((destination == NONE) | (slot == NONE), NONE, origin)
+        before = slot * len(self._origins)
         while (alive := np.flatnonzero(area != NONE)).size:
-            hit = self._holder(area[alive], place[alive], place[alive] + 1)
+            hit = self._holder(before[alive] + area[alive], place[alive], place[alive] + 1)
             hits = hit != NONE
             where = alive[hits]
             if len(both := np.flatnonzero(found[where] != NONE)):
@@ -96,7 +105,7 @@ class FlowIndex:
         good = (slot >= 0) & (self._origin[slot] == area) & (self._end[slot] > start)
         return np.where(good, self._flow[slot], NONE)
 
-    def _check_disjoint(self, origin: IntArray, destination: IntArray) -> None:
+    def _check_disjoint(self, origin: IntArray, destination: IntArray, slot: IntArray) -> None:
         same = self._origin[1:] == self._origin[:-1]
         start = self._key[1:] - self._origin[1:] * self._width
         if len(bad := np.flatnonzero(same & (start < self._end[:-1]))):
@@ -104,7 +113,8 @@ class FlowIndex:
         first, end = self._destinations.first[destination], self._destinations.end[destination]
         area = self._origins.parent[origin]
         while (alive := np.flatnonzero(area != NONE)).size:
-            other = self._holder(area[alive], first[alive], end[alive])
+            here = slot[alive] * len(self._origins) + area[alive]
+            other = self._holder(here, first[alive], end[alive])
             if len(bad := np.flatnonzero(other != NONE)):
                 self._raise_overlap(int(alive[bad[0]]), int(other[bad[0]]))
             area[alive] = self._origins.parent[area[alive]]

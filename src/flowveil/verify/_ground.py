@@ -45,6 +45,12 @@ class Ground(Protocol):
     def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return lon and lat of the centers of tiles."""
 
+    def bounds(self, tiles: IntArray) -> FloatArray:
+        """Return west, south, east and north of the outlines of tiles, one row each, NaN where there is none."""
+
+    def tile(self, area: str) -> int | None:
+        """Return the tile that an id names, None if it names none."""
+
     def all_tiles(self) -> IntArray | None:
         """Return every tile where a tree holds all, seen or not; None where it holds those seen."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.engine import Request
+from flowveil.engine import QuerySource, Request
 from flowveil.places import read_zones
 from flowveil.trips import Trips, needed, read_trips
 
@@ -24,7 +24,7 @@ def open_trips(trips: Any, audit: Mapping[str, Any], columns: Mapping[str, str] 
         if columns or where:
             raise InputError("columns or where were given with trips that have their own", "give them to read_trips")
         return trips
-    is_path = isinstance(trips, str | Path | list | tuple)
+    is_path = isinstance(trips, str | Path | list | tuple | QuerySource)
     remembered = _remembered(audit) if is_path else {}
     return read_trips(trips, columns or remembered.get("columns"), where or remembered.get("where"))
 
@@ -40,7 +40,7 @@ def open_zones(zones: Any, audit: Mapping[str, Any], trips: Trips, options: Opti
 def make_request(trips: Trips, options: Options, promise: Promise) -> Request:
     """Return which columns are to be read."""
     names = needed(trips.columns, trips.available, by_zone=options.by_zone)
-    for column in (promise.unit, promise.weight):
+    for column in (promise.unit, promise.weight, *options.by):
         if column is not None and column not in trips.available:
             raise UnknownNameError("column", column, trips.available)
     count = trips.columns.get("count") if options.by_zone or "count" in trips.mapping else None
@@ -56,7 +56,15 @@ def make_request(trips: Trips, options: Options, promise: Promise) -> Request:
         count=count,
         unit=promise.unit,
         weight=promise.weight,
+        time=_time_column(trips) if options.time_levels else None,
+        by=options.by,
     )
+
+
+def _time_column(trips: Trips) -> str:
+    if "start_time" not in trips.columns:
+        raise InputError("the trips have no column for start_time", "map it with --columns start_time=YOUR_COLUMN")
+    return trips.columns["start_time"]
 
 
 def _remembered(audit: Mapping[str, Any]) -> dict[str, Any]:

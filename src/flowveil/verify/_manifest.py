@@ -17,10 +17,11 @@ from flowveil.verify._options import Options, parse_options
 _FORMAT = "flowveil-flows/1"
 _KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
-_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere", "shapes")
+_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere", "shapes", "totals")
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
+_AUTO = "auto"  # in place of a number that would come from the data
 _MILLION = 1_000_000
 
 
@@ -32,10 +33,13 @@ class Promise:
     unit: str | None  # column of persons; None: trips are counted
     exact: bool  # volumes are exact; otherwise lower bounds
     weight: str | None
-    k_weight: Fraction | None
+    k_weight: Fraction | None  # also None where it is k times the mean weight
     min_tiles: int
     max_suppression: float | None
     rectangles: bool = False  # areas are rectangles, not nodes of a hierarchy
+    overlapping: bool = False  # they may overlap: a private assignment says which flow counts a trip
+    mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
+    totals: bool = False  # the group `total` counts all groups together
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -71,13 +75,12 @@ def _promise(promise: Any) -> Promise:
     only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
     if promise["volumes"] not in ("exact", "lower-bound"):
         raise broken("'volumes' of the promise is neither exact nor lower-bound")
-    if promise["areas"] == "overlapping":
-        raise broken(
-            "the areas overlap, so this release can only be checked with its assignment file",
-            "verifying overlapping areas is not supported yet",
-        )
-    if promise["areas"] != "disjoint":
+    if promise["areas"] not in ("disjoint", "overlapping"):
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
+    if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
+        raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
+    if promise.get("totals", True) is not True:
+        raise broken("'totals' of the promise is not true")
     if promise.get("elsewhere", True) is not True:
         raise broken("'elsewhere' of the promise is not true")
     if promise.get("shapes", "rectangles") != "rectangles":
@@ -93,11 +96,14 @@ def _promise(promise: Any) -> Promise:
         unit=None if unit == _TRIP else unit,
         exact=promise["volumes"] == "exact",
         weight=weight,
-        k_weight=_positive(promise["k_weight"], "k_weight") if "k_weight" in promise else None,
+        k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
+        mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         elsewhere="elsewhere" in promise,
+        totals="totals" in promise,
         rectangles="shapes" in promise,
+        overlapping=promise["areas"] == "overlapping",
     )
 
 

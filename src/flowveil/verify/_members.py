@@ -36,6 +36,7 @@ class Members:
     def __init__(self, zones: ZoneTable, columns: tuple[str, ...] | None, areas: AreasTable) -> None:
         self._zones = zones
         self._rank = {zone: rank for rank, zone in enumerate(zones.ids)}
+        self._finest = None if columns is None else columns[0]
         self._named = {} if columns is None else _named_by_columns(zones, columns)
         self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
         self._ids = pa.array(zones.ids, pa.string())
@@ -88,6 +89,19 @@ class Members:
     def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return lon and lat of zones."""
         return self._zones.lon[tiles], self._zones.lat[tiles]
+
+    def bounds(self, tiles: IntArray) -> FloatArray:
+        """Return west, south, east and north of the shapes of zones."""
+        edges: FloatArray = shapely.bounds(self._zones.geometry[tiles]).reshape(-1, 4)
+        return edges
+
+    def tile(self, area: str) -> int | None:
+        """Return the rank of the zone that an id names, if it names one."""
+        if self._finest is not None:
+            column, _, zone = area.partition(f"{self._finest}=")
+            return None if column else self._rank.get(zone)
+        number = re.fullmatch(r"ward:(0|[1-9][0-9]{0,8})", area)
+        return int(number[1]) if number and int(number[1]) < len(self._zones.ids) else None
 
     def all_tiles(self) -> IntArray | None:
         """Return every zone: a tree of zones holds all of them."""

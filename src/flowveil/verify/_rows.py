@@ -38,6 +38,8 @@ def usable_rows(batch: pa.RecordBatch, request: Request, bbox: tuple[float, floa
             good &= _is_valid(batch, name) & (values >= low) & (values <= high)
     if request.unit:
         good &= _is_valid(batch, "unit")
+    if request.time:
+        good &= _is_valid(batch, "time")
     if request.count:
         count = _doubles(batch, "count")
         with np.errstate(invalid="ignore"):

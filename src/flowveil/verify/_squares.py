@@ -74,14 +74,7 @@ class Squares:
 
     def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
         """Whether this is the square, from its lower left on; none where the projection does not reach."""
-        west, south, width = self._corner(area)
-        corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
-        points = [
-            (west + width * (x + (to_x - x) * step / _STEPS), south + width * (y + (to_y - y) * step / _STEPS))
-            for (x, y), (to_x, to_y) in pairwise(corners)
-            for step in range(_STEPS)
-        ]
-        ring = np.column_stack(self._to_degrees.transform(*zip(*points, strict=True)))
+        ring = self._ring(*self._corner(area))
         return is_outline(shape, shapely.Polygon(ring) if np.isfinite(ring).all() else None)
 
     def most_tiles_of_bbox(self) -> int | None:
@@ -107,6 +100,19 @@ class Squares:
         lon, lat = self._to_degrees.transform(x, y)
         return np.array(lon, np.float64), np.array(lat, np.float64)
 
+    def bounds(self, tiles: IntArray) -> FloatArray:
+        """Return west, south, east and north of squares."""
+        corners = [_node_of_tile(tile) for tile in tiles.tolist()]
+        rings = [self._ring(x * self._side, y * self._side, self._side) for _, x, y in corners]
+        return np.array([[*ring.min(axis=0), *ring.max(axis=0)] for ring in rings], np.float64).reshape(-1, 4)
+
+    def tile(self, area: str) -> int | None:
+        """Return the square that an id names, if it is of level 0."""
+        if not re.fullmatch(r"q:0/(0|-?[1-9][0-9]{0,8})/(0|-?[1-9][0-9]{0,8})", area):
+            return None
+        _, x, y = _node(area)
+        return (x + _FARTHEST << _BITS) | (y + _FARTHEST) if max(abs(x), abs(y)) < _FARTHEST else None
+
     def all_tiles(self) -> IntArray | None:
         """Return nothing: a tree of squares holds those seen."""
         return None
@@ -128,6 +134,16 @@ class Squares:
         tiles[usable] = (column << _BITS) | row
         reached[usable] = good
         return tiles, reached
+
+    def _ring(self, west: float, south: float, width: float) -> FloatArray:
+        """Return points along the edges of a square in degrees, from its lower left on."""
+        corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
+        points = [
+            (west + width * (x + (to_x - x) * step / _STEPS), south + width * (y + (to_y - y) * step / _STEPS))
+            for (x, y), (to_x, to_y) in pairwise(corners)
+            for step in range(_STEPS)
+        ]
+        return np.column_stack(self._to_degrees.transform(*zip(*points, strict=True)))
 
     def _corner(self, area: str) -> tuple[float, float, float]:
         level, x, y = _node(area)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from flowveil.verify._broken import broken, flow_name, shown
+from flowveil.verify._clock import HOURS_OF_CYCLE
 from flowveil.verify._folder import AREAS, FLOWS
 from flowveil.verify._geo import GEO
 from flowveil.verify._parquet import read_parquet
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil.verify._manifest import Promise
+    from flowveil.verify._options import Options
 
 SIDES = ("origin", "destination")
 _LARGEST_COUNT = 2**62
+_TOTAL = "total"  # the group of all groups together
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,7 @@ class FlowTable:
     trips: IntArray
     persons: IntArray | None
     weight: IntArray | None
+    keys: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # times and groups
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -48,6 +52,7 @@ class FlowTable:
             trips=self.trips[rows],
             persons=None if self.persons is None else self.persons[rows],
             weight=None if self.weight is None else self.weight[rows],
+            keys={name: column.take(pa.array(rows)) for name, column in self.keys.items()},
         )
 
 
@@ -64,16 +69,18 @@ class AreasTable:
     geometry: list[bytes | None]
 
 
-def read_flows(folder: Path, promise: Promise) -> FlowTable:
+def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:
     """Read flows.parquet and check all that can be seen without the input."""
-    types = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64()}
+    types = {"origin": pa.string(), "destination": pa.string()}
+    keys = _key_types(options)
+    types |= keys | {"trips": pa.int64()}
     if promise.unit is not None:
         types["persons"] = pa.int64()
     if promise.weight is not None:
         types["weight"] = pa.int64()
     table = read_parquet(folder / FLOWS, pa.schema(types))
     for name in types:
-        if table[name].null_count:
+        if name not in keys and table[name].null_count:
             raise broken(f"{name!r} of {FLOWS} has a null")
     flows = FlowTable(
         origin=table["origin"].to_pylist(),
@@ -81,10 +88,37 @@ def read_flows(folder: Path, promise: Promise) -> FlowTable:
         trips=_numbers(table, "trips"),
         persons=_numbers(table, "persons") if promise.unit is not None else None,
         weight=_numbers(table, "weight") if promise.weight is not None else None,
+        keys={name: table[name] for name in keys},
     )
     _check_order(flows)
     _check_counts(flows)
     return flows
+
+
+def split_totals(flows: FlowTable, options: Options, promise: Promise) -> tuple[FlowTable, FlowTable | None]:
+    """Return the flows of groups, and those of all groups together where the promise has them."""
+    if not promise.totals:
+        return flows, None
+    if not options.by or promise.elsewhere or promise.rectangles or not promise.exact:
+        raise broken("the promise has totals, which need groups on areas of a tree")
+    columns = [np.array(flows.keys[name].to_pylist(), object) == _TOTAL for name in options.by]
+    whole = np.all(columns, axis=0)
+    if (np.any(columns, axis=0) != whole).any():
+        raise broken("a flow is a total for some of its groups only")
+    totals = flows.take(np.flatnonzero(whole))
+    keys = {name: column for name, column in totals.keys.items() if name not in options.by}
+    return flows.take(np.flatnonzero(~whole)), replace(totals, keys=keys)
+
+
+def _key_types(options: Options) -> dict[str, pa.DataType]:
+    """Return the columns that tell the matrices of a release apart."""
+    types: dict[str, pa.DataType] = {}
+    if options.time_levels:
+        is_cycle = options.time_levels[0] in HOURS_OF_CYCLE
+        types["time"] = pa.int64() if is_cycle else pa.timestamp("us", "UTC")
+    if options.is_hierarchy:
+        types["time_end"] = types["time"]
+    return types | {column: pa.string() for column in options.by}
 
 
 def read_areas(folder: Path, *, by_zone: bool) -> AreasTable:
@@ -126,13 +160,21 @@ def _numbers(table: pa.Table, name: str) -> IntArray:
 
 
 def _check_order(flows: FlowTable) -> None:
-    pairs = list(zip(flows.origin, flows.destination, strict=True))
+    keys = [_order(column) for column in flows.keys.values()]
+    pairs = list(zip(flows.origin, flows.destination, *keys, strict=True))
     for place in range(1, len(pairs)):
         if pairs[place] == pairs[place - 1]:
             raise broken(f"the flow {flows.name(place)} occurs twice")
         if pairs[place] < pairs[place - 1]:
             twice = pairs[place] in set(pairs[:place])
             raise broken(f"the flow {flows.name(place)} " + ("occurs twice" if twice else "is not in sorted order"))
+
+
+def _order(column: pa.ChunkedArray) -> list[tuple[bool, Any]]:
+    """Return values so that they can be compared, null last."""
+    values = column.to_pylist() if pa.types.is_string(column.type) else column.cast(pa.int64()).to_pylist()
+    nothing: Any = "" if pa.types.is_string(column.type) else 0
+    return [(value is None, nothing if value is None else value) for value in values]
 
 
 def _check_counts(flows: FlowTable) -> None:

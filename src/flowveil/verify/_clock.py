@@ -1,0 +1,102 @@
+"""Steps of time, worked out with Python's own time zones: all times are whole microseconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+
+HOURS_OF_CYCLE = {"hour-of-day": 24, "hour-of-week": 7 * 24}
+_MINUTE = 60_000_000
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+_WEEK_BEGINS = 4 * _DAY  # 1970-01-05 was a Monday
+_LENGTHS = {"part-of-day": 6 * _HOUR, "day": _DAY, "week": 7 * _DAY}
+_UNITS = {"min": _MINUTE, "h": _HOUR, "d": _DAY}
+_QUARTER = 15 * _MINUTE  # clocks are put forward and back at whole quarters of an hour
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 what a clock shows
+
+
+def length_of(name: str) -> int | None:
+    """Return the length of an interval by its name, None if there is no such interval."""
+    if name in _LENGTHS:
+        return _LENGTHS[name]
+    match = re.fullmatch(r"([1-9][0-9]{0,3})(min|h|d)", name)
+    length = int(match[1]) * _UNITS[match[2]] if match else None
+    return length if length and _DAY % length == 0 else None
+
+
+class Clock:
+    """What time it is in a zone; without one, the time as written."""
+
+    def __init__(self, zone: str | None) -> None:
+        self._zone = None if zone is None else ZoneInfo(zone)
+
+    def read(self, written: IntArray, aware: BoolArray) -> IntArray:
+        """Return times in UTC: those that are `aware` are, others show a local clock."""
+        if self._zone is None:
+            return written
+        utc = written.copy()
+        utc[~aware] = self._utc(written[~aware])
+        return utc
+
+    def hours(self, utc: IntArray, cycle: int) -> IntArray:
+        """Return the hour of the day, or of the week from Monday on."""
+        hours: IntArray = (self._local(utc) - _WEEK_BEGINS) // _HOUR % cycle
+        return hours
+
+    def begin(self, utc: IntArray, length: int) -> IntArray:
+        """Return when the interval of a length around each time began."""
+        local = self._local(utc)
+        into = (local - _WEEK_BEGINS) % length
+        return utc - into if length <= _HOUR or self._zone is None else self._utc(local - into)
+
+    def end(self, begin: IntArray, length: int) -> IntArray:
+        """Return when intervals end that begin at these times: where the next one begins."""
+        if length <= _HOUR or self._zone is None:
+            return begin + length
+        return self.begin(begin + length + _HOUR, length)  # the day on which clocks go back has an hour more
+
+    def _local(self, utc: IntArray) -> IntArray:
+        if self._zone is None:
+            return utc
+        quarter, place = np.unique(utc // _QUARTER, return_inverse=True)
+        ahead = np.array([_ahead(self._zone, which) for which in quarter.tolist()], np.int64)
+        return utc + ahead[place]
+
+    def _utc(self, local: IntArray) -> IntArray:
+        if self._zone is None:
+            return local
+        quarter, place = np.unique(local // _QUARTER, return_inverse=True)
+        found = np.array([_utc_of_quarter(self._zone, which) for which in quarter.tolist()], np.int64).reshape(-1, 2)
+        start, runs = found[place].T
+        utc: IntArray = start + runs * (local - quarter[place] * _QUARTER)
+        return utc
+
+
+@lru_cache(maxsize=1 << 18)
+def _ahead(zone: ZoneInfo, quarter: int) -> int:
+    """Return how far a clock is ahead of UTC in a quarter of an hour of UTC."""
+    moment = datetime.fromtimestamp(quarter * 900, UTC).astimezone(zone).utcoffset() or timedelta()
+    return moment // timedelta(microseconds=1)
+
+
+@lru_cache(maxsize=1 << 18)
+def _utc_of_quarter(zone: ZoneInfo, quarter: int) -> tuple[int, int]:
+    """Return when a clock first shows a quarter of an hour, and 1; if it never does, when it jumps over it, and 0."""
+    shown = quarter * _QUARTER
+    moment = (_EPOCH + timedelta(microseconds=shown)).replace(tzinfo=zone)
+    first = shown - (moment.utcoffset() or timedelta()) // timedelta(microseconds=1)
+    if first + _ahead(zone, first // _QUARTER) == shown:
+        return first, 1
+    after = first // _QUARTER  # in the gap: this is past the jump
+    while after - 1 and _ahead(zone, after - 1) == _ahead(zone, after):
+        after -= 1
+    return after * _QUARTER, 0

@@ -1,0 +1,138 @@
+"""Two layers of flows over the same trips: what their differences would single out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil.difference import Atoms, find_exposed
+from flowveil.engine import scan
+from flowveil.verify._broken import broken
+from flowveil.verify._forest import NONE
+from flowveil.verify._rows import usable_rows, whole_millionths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil.engine import Request
+    from flowveil.verify._elsewhere import ElsewhereIndex
+    from flowveil.verify._ground import Ground
+    from flowveil.verify._slots import Slots
+    from flowveil.verify._tables import FlowTable
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Flows that can tell which of them holds a trip."""
+
+    flows: FlowTable
+    ground: Ground
+    slots: Slots
+    index: ElsewhereIndex
+    bbox: tuple[float, float, float, float] | None
+
+    def locate(self, batch: pa.RecordBatch, request: Request) -> IntArray:
+        """Return the flow that counts each row, -1 for none."""
+        origin, destination, known = self.ground.locate(batch, usable_rows(batch, request, self.bbox))
+        flow = np.full(batch.num_rows, NONE, np.int64)
+        flow[known] = self.index.locate(origin[known], destination[known], self.slots.locate(batch, known))
+        return flow
+
+
+def check_together(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> None:
+    """Raise if flows of one layer less flows of the other leave fewer than a crowd.
+
+    Both must have the volumes of the same rows: of rows that only one layer can use, differences would not be seen.
+    """
+    atoms = _count(request, first, second, k, least_weight)
+    for here, layer in ((atoms, first), (atoms.turned(), second)):
+        exposed = find_exposed(here)
+        if len(exposed):
+            raise broken(
+                f"the flow {layer.flows.name(int(exposed[0]))}, less flows of the other groups or release inside it, "
+                f"may leave fewer than a crowd of {k}",
+                "do not publish the two together; write the release again with --beside or without --totals",
+            )
+
+
+def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> Atoms:
+    """Count the crowds of all atoms, row by row."""
+    width = len(second.flows) + 1
+    crowds = _Crowds(k, least_weight)
+    trips = [np.zeros(len(layer.flows) + 1, np.int64) for layer in (first, second)]  # the last entry is for no flow
+    for batch in scan(request):
+        flows = first.locate(batch, request), second.locate(batch, request)
+        for total, flow in zip(trips, flows, strict=True):
+            np.add.at(total, flow, _trips(batch, request))
+        rows = np.flatnonzero((flows[0] != NONE) | (flows[1] != NONE))
+        key = (flows[0][rows] + 1) * width + flows[1][rows] + 1
+        crowds.add(batch, request, rows, key)
+    for layer, total in zip((first, second), trips, strict=True):
+        if (bad := np.flatnonzero(total[:-1] != layer.flows.trips)).size:
+            raise broken(
+                f"the flow {layer.flows.name(int(bad[0]))} does not have the trips of the rows that both releases use",
+                "compare releases of the same rows: those without a person or time must be in neither of them",
+            )
+    keys, passes = crowds.atoms()
+    return Atoms(keys // width - 1, keys % width - 1, passes, crowds.together)
+
+
+def _trips(batch: pa.RecordBatch, request: Request) -> IntArray:
+    """Return the trips of each row, 0 where it is no number: such rows are in no flow."""
+    if not request.count:
+        return np.ones(batch.num_rows, np.int64)
+    count = np.asarray(batch.column("count").to_numpy(zero_copy_only=False), np.float64)
+    return np.nan_to_num(count, posinf=0, neginf=0).astype(np.int64)
+
+
+class _Crowds:
+    """Who is in which atom; without a unit every row is somebody."""
+
+    def __init__(self, k: int, least_weight: int) -> None:
+        self._k = k
+        self._least_weight = least_weight
+        self._persons: dict[str, int] = {}
+        self._parts: list[IntArray] = []  # columns: key of the atom, person, trips, weight
+        self._keys = np.zeros(0, np.int64)
+        self._start = np.zeros(1, np.int64)
+        self._rows = np.zeros((0, 4), np.int64)
+
+    def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
+        def column(name: str) -> Any:
+            return batch.column(name).take(rows).to_numpy(zero_copy_only=False)
+
+        trips = column("count").astype(np.int64) if request.count else np.ones(len(rows), np.int64)
+        weight = np.zeros(len(rows), np.int64)
+        if request.weight:
+            weight = whole_millionths(column("weight"), request.weight)
+        person = np.full(len(rows), NONE, np.int64)
+        if request.unit:
+            names = batch.column("unit").take(rows).to_pylist()
+            person = np.array([self._persons.setdefault(name, len(self._persons)) for name in names], np.int64)
+            trips = np.ones(len(rows), np.int64)  # a person counts once
+        part = np.column_stack([key, person, trips, weight])
+        self._parts.append(np.unique(part, axis=0) if request.unit else part)
+
+    def atoms(self) -> tuple[IntArray, BoolArray]:
+        """Return the keys of the atoms, and which of them are crowds."""
+        rows = np.concatenate([np.zeros((0, 4), np.int64), *self._parts])
+        if self._persons:
+            rows = np.unique(rows, axis=0)
+        self._rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        self._keys, first = np.unique(self._rows[:, 0], return_index=True)
+        self._start = np.append(first, len(self._rows))
+        crowd, weight = (np.add.reduceat(self._rows[:, place], first) if len(first) else first for place in (2, 3))
+        return self._keys, (crowd >= self._k) & (weight >= self._least_weight)
+
+    def together(self, atoms: Sequence[int]) -> bool:
+        """Whether some atoms are a crowd together: a person in several of them counts once."""
+        rows = np.concatenate([self._rows[self._start[atom] : self._start[atom + 1]] for atom in atoms])
+        if self._persons:
+            rows = np.unique(rows[:, 1:], axis=0)
+            rows = np.column_stack([np.zeros(len(rows), np.int64), rows])
+        return bool(rows[:, 2].sum() >= self._k and rows[:, 3].sum() >= self._least_weight)

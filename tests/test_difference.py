@@ -1,0 +1,128 @@
+"""Differences of two layers: what is called safe leaves no small crowd, whichever flows a reader subtracts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flowveil.difference import find_exposed, make_atoms, withhold_exposing
+from flowveil.flows import Flows, People
+from flowveil.places import H3Grid, Hierarchy
+from flowveil.problem import Requirement
+
+
+def flows_of(persons):
+    """Return flows in which tile pair number i is made by the persons of `persons[i]`, one trip each."""
+    tree = Hierarchy.from_parents(np.array([-1, *[0] * len(persons)]), np.arange(len(persons) + 1, dtype=np.uint64))[0]
+    pair = np.repeat(np.arange(len(persons)), [len(who) for who in persons])
+    return Flows(
+        places=H3Grid(9),
+        origins=tree,
+        destinations=tree,
+        origin=np.arange(1, len(persons) + 1),
+        destination=np.ones(len(persons), np.int64),
+        trips=np.array([len(who) for who in persons]),
+        people=People(pair, np.concatenate([sorted(who) for who in persons]).astype(np.int64), None),
+    )
+
+
+@st.composite
+def two_layers(draw):
+    """Draw who travels on which tile pair, k, and two partitions of the tile pairs whose flows are crowds."""
+    pairs = draw(st.integers(1, 9))
+    persons = [draw(st.sets(st.integers(0, 30), min_size=1, max_size=5)) for _ in range(pairs)]
+    k = draw(st.integers(2, 5))
+    layers = []
+    for _ in range(2):
+        layer = np.array([draw(st.integers(-1, 3)) for _ in range(pairs)])
+        for flow in range(4):
+            if len(set().union(*(persons[pair] for pair in np.flatnonzero(layer == flow)))) < k:
+                layer[layer == flow] = -1
+        layers.append(layer)
+    return persons, k, *layers
+
+
+def smallest_difference(persons, k, one, other):
+    """Return whether some union of flows of a layer, less flows of the other inside it, leaves fewer than k persons."""
+    flows = [set(np.flatnonzero(one == flow).tolist()) for flow in range(4)]
+    taken = [set(np.flatnonzero(other == flow).tolist()) for flow in range(4)]
+    for size in range(1, 5):
+        for union in itertools.combinations([flow for flow in flows if flow], size):
+            whole = set().union(*union)
+            rest = whole - set().union(*(flow for flow in taken if flow and flow <= whole))
+            if rest and len(set().union(*(persons[pair] for pair in rest))) < k:
+                return True
+    return False
+
+
+@settings(max_examples=400, deadline=None)
+@given(two_layers())
+def test_what_is_safe_is_safe(case):
+    """Brute force over all unions finds no small difference where none is reported."""
+    persons, k, one, other = case
+    atoms = make_atoms(one, other, flows_of(persons), Requirement(k))
+
+    reported = [len(find_exposed(here)) > 0 for here in (atoms, atoms.turned())]
+
+    small = [smallest_difference(persons, k, one, other), smallest_difference(persons, k, other, one)]
+    assert all(said or not true for said, true in zip(reported, small, strict=True))
+
+
+@settings(max_examples=400, deadline=None)
+@given(two_layers())
+def test_no_false_alarm_without_leaks(case):
+    """Where every tile pair is in both layers, exactly the small differences are reported."""
+    persons, k, one, other = case
+    if (one < 0).any() or (other < 0).any():
+        one, other = np.zeros(len(persons), np.int64), np.arange(len(persons)) % 2
+    atoms = make_atoms(one, other, flows_of(persons), Requirement(k))
+
+    assert (len(find_exposed(atoms)) > 0) == smallest_difference(persons, k, one, other)
+
+
+@settings(max_examples=200, deadline=None)
+@given(two_layers())
+def test_withholding_mends(case):
+    """What is left of the first layer gives nobody away, and is made of whole flows of it."""
+    persons, k, one, other = case
+    flows = flows_of(persons)
+
+    kept, withheld = withhold_exposing(lambda first: make_atoms(first, other, flows, Requirement(k)), one)
+
+    assert not smallest_difference(persons, k, kept, other)
+    assert not smallest_difference(persons, k, other, kept)
+    assert withheld == len(set(one[one >= 0].tolist()) - set(kept.tolist()))
+    assert all((kept[one == flow] == flow).all() or (kept[one == flow] < 0).all() for flow in range(4))
+
+
+def test_all_less_men_is_women():
+    """The whole flow and the flow of men leave three women: the planted case."""
+    men, women = {*range(12)}, {100, 101, 102}
+    flows = flows_of([men, women])
+    whole, of_men = np.array([0, 0]), np.array([0, -1])
+
+    atoms = make_atoms(whole, of_men, flows, Requirement(10))
+
+    assert find_exposed(atoms).tolist() == [0]
+    assert withhold_exposing(lambda first: make_atoms(first, of_men, flows, Requirement(10)), whole)[1] == 1
+
+
+def test_several_totals_less_one_group():
+    """Neither total alone holds the men's flow, but both together do."""
+    flows = flows_of([{*range(10)}, {100}, {*range(10, 20)}, {101}])
+    totals, men = np.array([0, 0, 1, 1]), np.array([0, -1, 0, -1])
+
+    atoms = make_atoms(totals, men, flows, Requirement(5))
+
+    assert find_exposed(atoms).tolist() == [0, 1]
+
+
+def test_same_person_in_two_atoms_counts_once():
+    """Two remainders that belong to one person are no crowd of two."""
+    flows = flows_of([{*range(10)}, {100}, {*range(10, 20)}, {100}])
+    totals, men = np.array([0, 0, 1, 1]), np.array([0, -1, 1, -1])
+
+    assert len(find_exposed(make_atoms(totals, men, flows, Requirement(2)))) == 2
