@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 
-.PHONY: demo test lint bench pictures clean
+.PHONY: demo test lint tools bench pictures clean
 
 $(BIN)/python:
 	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --seed --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
@@ -25,13 +25,25 @@ $(VENV)/.installed-test: $(SOURCES) | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/flowveil demo -o flowveil-demo --overwrite
 
-test: lint
+test: lint tools
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What some tests drive: a browser, Java for Spark, a database server. Where they cannot be had, these tests are skipped.
+tools:
+	@missing=""; \
+	command -v chromium >/dev/null 2>&1 || missing="$$missing chromium"; \
+	command -v java >/dev/null 2>&1 || missing="$$missing default-jre-headless"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	if [ -n "$$missing" ] && command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+	  echo "installing$$missing"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } \
+	    >/dev/null 2>&1 || echo "could not install$$missing: the tests that need it are skipped"; \
+	elif [ -n "$$missing" ]; then echo "not found:$$missing; the tests that need it are skipped"; fi
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks

@@ -5,7 +5,21 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ["read", "odkanon", "solve", "hours", "growth", "published", "matrices", "trajectories"]
+NAMES = [
+    "read",
+    "odkanon",
+    "solve",
+    "hours",
+    "steps",
+    "people",
+    "study",
+    "growth",
+    "published",
+    "glove",
+    "matrices",
+    "trajectories",
+    "scale",
+]
 
-for name in sys.argv[1:] or NAMES:
+for name in [name for name in sys.argv[1:] if name in NAMES] or NAMES:
     importlib.import_module(f"benchmarks.{name}").main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 64, 120, 44, 48
+LINE = 18  # height of a line of text
 
 
 def growth_svg(rows):
@@ -36,11 +37,13 @@ def growth_svg(rows):
     for row in rows:
         x, _ = place(row[0], 10.0**low)
         parts.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{row[0]:.0e}</text>')
-    for name, (color, points) in series.items():
+    lowest = 0.0  # names at the ends of lines do not cover each other
+    for name, (color, points) in sorted(series.items(), key=lambda item: -item[1][1][-1][1]):
         places = [place(*point) for point in points]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         dash = ' stroke-dasharray="5 4"' if name == "n log n" else ""
         parts.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"{dash}/>')
         x, y = places[-1]
-        parts.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{color}">{name}</text>')
+        lowest = max(y + 4, lowest + LINE)
+        parts.append(f'<text x="{x + 8:.1f}" y="{lowest:.1f}" fill="{color}">{name}</text>')
     return "\n".join([*parts, "</svg>", ""])

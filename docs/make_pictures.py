@@ -20,9 +20,12 @@ TITLES = {
     "uniform-tiles": "uniform-tiles: the same step up everywhere",
     "knapsack": "knapsack: origins near a target volume, an exact knapsack of destinations for each",
     "mondrian": "mondrian: rectangles, cut at medians",
+    "glove-od": "glove-od: boxes around groups of flows, which may overlap",
+    "glove-sk": "glove-sk: boxes around clusters of flows, which may overlap",
 }
 # Drawn on squares, as in the paper that proposed them, and on hexagons with steps of seven.
 PLACES = {"uniform-tiles": {"grid": "quadtree:500"}, "knapsack": {"grid": "quadtree:500"}, "oigh": {"grid": "h3:8"}}
+PLACES |= {"glove-sk": {"grid": "h3:7"}}  # its memory grows with the square of the flows
 
 
 def main() -> None:
@@ -35,11 +38,15 @@ def main() -> None:
             method: fv.build_flows(trips, bbox=CITY_BBOX, unit="person_id", **places)
             for method, places in PLACES.items()
         }
+        matrix = fv.build_tile_matrix(trips, CITY_BBOX, "h3:7")
     FOLDER.mkdir(exist_ok=True)
     for method, title in TITLES.items():
         options = {"side": "origin"} if method == "nested" else {}
         release = fv.anonymize(others.get(method, flows), method, options=options)
         (FOLDER / f"{method}.svg").write_text(areas_svg(release.flows, release.areas, title), encoding="utf-8")
+    tables = fv.add_noise(matrix, "laplace", 1.0).tables
+    picture = areas_svg(tables["flows.parquet"], tables["areas.parquet"], "laplace: noise on every pair of tiles")
+    (FOLDER / "laplace.svg").write_text(picture, encoding="utf-8")
     (FOLDER / "frontier.svg").write_text(frontier_svg(fv.frontier(flows), "mosaic"), encoding="utf-8")
 
 

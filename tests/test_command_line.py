@@ -303,7 +303,7 @@ class TestProcess:
         """Ctrl-C ends with a word, not with a traceback, and leaves nothing."""
         code = "import os, signal, sys, flowveil.cli as c, flowveil as f\n"
         code += "f.build_flows = lambda *a, **k: os.kill(os.getpid(), signal.SIGINT) or signal.pause()\n"
-        code += "f.read_trips = lambda *a: None\nc.main(['anonymize', 'x', '-o', 'out'])"
+        code += "f.read_trips = lambda *a, **k: None\nc.main(['anonymize', 'x', '-o', 'out'])"
 
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path

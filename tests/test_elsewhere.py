@@ -29,9 +29,7 @@ def plain_elsewhere(problem, solution):
     oracle = Oracle(problem)
     first = solution.first
     leaf = (problem.flows.origin, problem.flows.destination)[first]
-    areas = solution.areas
-    if areas is None:
-        areas = np.unique((solution.origin, solution.destination)[first])
+    areas = np.unique((solution.origin, solution.destination)[first]) if solution.areas is None else solution.areas[0]
     left = set(np.flatnonzero(solution.group < 0).tolist())
     tree = oracle.trees[first]
     found = {}

@@ -111,6 +111,7 @@ SOURCES = {
     "glob": lambda f: (write_parts(CITY, f / "d", pq.write_table, "parquet"), str(f / "d" / "*.parquet"))[1],
     "glob of folders": lambda f: (write_parts(CITY, f / "d", write_csv, "csv"), str(f / "**" / "part-?.csv"))[1],
     "folder": lambda f: (write_parts(CITY, f / "d", pq.write_table, "parquet"), f / "d")[1],
+    "folder with keys in names": lambda f: (pq.write_to_dataset(CITY, f / "d", partition_cols=["sex"]), f / "d")[1],
     "folder of CSV.gz": lambda f: (write_parts(CITY, f / "d", write_gz, "csv.gz"), f / "d")[1],
     "the same files twice": lambda f: [*write_parts(CITY, f / "d", write_csv, "csv"), f / "d", f / "d" / ".." / "d"],
     "Arrow": lambda _: CITY,
@@ -139,6 +140,17 @@ def test_same_trips_from_everywhere(name, tmp_path, expected):
     assert arrays(flows) == expected
     assert flows.total == len(CITY)
     assert flows.provenance.dropped == {}
+
+
+def test_keys_in_names_of_folders_are_columns(tmp_path):
+    """Groups and conditions take keys of folders like columns; a key with leading zeros stays as it is."""
+    days = pa.array([f"00{number % 3}" for number in range(len(CITY))])
+    pq.write_to_dataset(CITY.append_column("day", days), tmp_path / "d", partition_cols=["day"])
+
+    flows = fv.build_flows(fv.read_trips(tmp_path / "d", where="day > '000'"), "h3:3", by="day")
+
+    assert flows.matrices.column("day").to_pylist() == ["001", "002"]
+    assert flows.total == 400
 
 
 def test_folder_skips_what_is_no_data(tmp_path):

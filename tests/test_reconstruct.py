@@ -134,3 +134,15 @@ def test_command_line(city_zone_trips, tmp_path, capsys):
     assert run(["reconstruct", str(tmp_path / "out"), "--zones", zones, "-o", str(target)]) == 0
     assert pyarrow.csv.read_csv(target).column_names == ["origin", "destination", "trips"]
     assert run(["reconstruct", str(tmp_path / "out"), "--zones", zones, "-o", str(tmp_path / "flows.xls")]) == 2
+
+
+def test_totals_do_not_count_twice(city_zone_trips):
+    """Trips of groups are in the totals too; how many lie between zones is told of groups."""
+    zones = city_zone_trips.parent / "zones.parquet"
+    flows = fv.build_flows(city_zone_trips, zones=zones, unit="person_id", by="sex")
+    release = fv.anonymize(flows, k=5, totals=True)
+
+    found = fv.reconstruct(release, zones)
+
+    assert found.published == release.metrics()["trips"]
+    assert found.share == pytest.approx(1.0, abs=1e-3)

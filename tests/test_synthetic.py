@@ -70,7 +70,7 @@ class TestSequence:
         """The columns are those that flowveil recognizes, with plain types."""
         time = pa.timestamp("us", tz="UTC")
         expected = {"trip_id": pa.int64(), "person_id": pa.string(), "sex": pa.string(), "age_group": pa.string()}
-        expected |= {"weight": pa.float64(), "start_time": time, "end_time": time}
+        expected |= {"category": pa.string(), "weight": pa.float64(), "start_time": time, "end_time": time}
         expected |= dict.fromkeys(("start_lon", "start_lat", "end_lon", "end_lat"), pa.float64())
 
         actual = {field.name: field.type for field in trips.schema}
@@ -156,13 +156,14 @@ class TestPersons:
 
     def test_attributes_constant(self, trips):
         """Weight, sex and age group belong to the person."""
-        attributes = trips.select(["person_id", "sex", "age_group", "weight"])
+        attributes = trips.select(["person_id", "sex", "age_group", "category", "weight"])
 
-        distinct = attributes.group_by(["person_id", "sex", "age_group", "weight"]).aggregate([])
+        distinct = attributes.group_by(["person_id", "sex", "age_group", "category", "weight"]).aggregate([])
 
         assert len(distinct) == len(trips["person_id"].unique())
         assert set(trips["sex"].unique().to_pylist()) == {"female", "male"}
         assert len(trips["age_group"].unique()) == 5
+        assert len(trips["category"].unique()) == 8
 
     def test_weights(self, trips):
         """Weights are positive, differ between persons, and are exact in six decimals."""

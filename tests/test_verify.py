@@ -869,7 +869,7 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     # folder and manifest
     "extra file": ("h3", file("notes.txt", b""), "holds 'notes.txt'"),
     "extra hidden file": ("h3", file(".DS_Store", b""), "holds '.DS_Store'"),
-    "report": ("h3", file("report.html", b"<html></html>"), "holds 'report.html'"),
+    "report": ("h3", file("report.html", b"<html></html>"), "report.html is not a report of flowveil"),
     "manifest key": ("h3", manifest(input="/home/me"), "the manifest has the key 'input'"),
     "promise key": ("h3", promise(suppressed=3), "the promise has the key 'suppressed'"),
     "option key": ("h3", option(path="/home"), "'options' has the key 'path'"),
@@ -886,7 +886,7 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     "options is a list": ("h3", manifest(options=[]), "'options' is not an object"),
     "promise is null": ("h3", manifest(promise=None), "the promise is not an object"),
     "other kind": ("h3", promise(kind="l-diversity"), "the promise is not k-anonymity"),
-    "overlapping": ("h3", promise(areas="overlapping"), "assignment file"),
+    "overlapping": ("h3", promise(areas="overlapping"), "overlapping areas that are not rectangles"),
     "volumes": ("h3", promise(volumes=["exact"]), "neither exact nor lower-bound"),
     "areas": ("h3", promise(areas={}), "neither disjoint nor overlapping"),
     "k is text": ("h3", promise(k="4"), "'k' of the promise"),

@@ -2,6 +2,7 @@
 
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
 from flowveil.compare import compare
+from flowveil.export import Export, export
 from flowveil.flows import Flows, build_flows
 from flowveil.matrices import (
     Matrix,
@@ -16,13 +17,16 @@ from flowveil.matrices import (
 )
 from flowveil.methods import Method, methods
 from flowveil.reconstruct import Reconstruction, reconstruct
-from flowveil.release import Release, anonymize, evaluate, frontier, read_release
+from flowveil.release import Frontier, Release, anonymize, evaluate, frontier, read_release
+from flowveil.report import report
 from flowveil.trips import Trips, read_trips
 from flowveil.verify import Verification, verify
 
 __all__ = [
+    "Export",
     "Flows",
     "FlowveilError",
+    "Frontier",
     "InputError",
     "Matrix",
     "Method",
@@ -43,6 +47,7 @@ __all__ = [
     "build_tile_matrix",
     "compare",
     "evaluate",
+    "export",
     "frontier",
     "methods",
     "query",
@@ -50,5 +55,6 @@ __all__ = [
     "read_release",
     "read_trips",
     "reconstruct",
+    "report",
     "verify",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,9 @@ import typer
 import flowveil as fv
 from flowveil.cli import _noise
 from flowveil.cli._noise import NoiseOptions
-from flowveil.cli._options import DemandOptions, Output, Overwrite, TripOptions, takes
+from flowveil.cli._options import DemandOptions, ElsewhereFlag, Output, Overwrite, Report, TripOptions, takes
 from flowveil.cli._terminal import progress, show
+from flowveil.problem import AUTO
 from flowveil.release import check_target
 
 
@@ -28,9 +30,18 @@ def anonymize(
         float | None,
         typer.Option(help="In its place: precision to reach (mean tiles of both ends), leaving out the least."),
     ] = None,
-    elsewhere: Annotated[
-        bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
+    elsewhere: ElsewhereFlag = False,
+    report: Report = False,
+    totals: Annotated[
+        bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")
     ] = False,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="An earlier release of the same data that readers may compare with."),
+    ] = None,
+    areas_from: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Use the areas of this earlier release, to compare with it.")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Turn trips into flows that are safe to publish."""
@@ -38,27 +49,35 @@ def anonymize(
     if name := noise.method(demand):
         if elsewhere:
             raise fv.InputError("a release with noise leaves nothing out to report", "leave out --elsewhere")
+        if any((trips.time, trips.time_hierarchy, trips.by, totals, beside, areas_from)):
+            raise fv.InputError(
+                "a release with noise has one matrix on areas of its own",
+                "leave out --time, --time-hierarchy, --by, --totals, --beside and --areas-from",
+            )
         with progress() as doing:
             steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
             noisy = noise.release(name, trips, demand, doing, **steering)
-            folder = noisy.write(output, overwrite=overwrite)
+            folder = noisy.write(output, overwrite=overwrite, report=report)
         _end(_noise.summary(noisy), folder)
         return
-    demand.check()
+    demand.check(trips)
     with progress() as doing:
         doing("reading trips")
-        flows = trips.flows()
-        doing(f"anonymizing {flows.total:,} trips with {demand.method}")
-        keywords = demand.keywords() | {"elsewhere": elsewhere}
+        flows = trips.flows(doing.rows)
+        parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""
+        doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
+        keywords = demand.keywords(trips) | {"elsewhere": elsewhere}
+        keywords |= {"totals": totals, "beside": beside, "areas_from": areas_from}
         release = fv.anonymize(flows, max_suppression=max_suppression, max_gbar=max_gbar, **keywords)
         doing("writing")
-        folder = release.write(output, overwrite=overwrite)
-    _end(summary(flows, release), folder)
+        folder = release.write(output, overwrite=overwrite, report=report)
+    _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
 
 
-def _end(text: str, folder: Path) -> None:
+def _end(text: str, folder: Path, private: Sequence[str] = ()) -> None:
     typer.echo(text)
-    typer.echo(f"wrote {folder.name}/ (safe to publish) and {folder.name}.audit.json (private) in {folder.parent}")
+    names = " and ".join(f"{folder.name}{ending}" for ending in (".audit.json", *private))
+    typer.echo(f"wrote {folder.name}/ (safe to publish) and {names} (private) in {folder.parent}")
 
 
 def summary(flows: fv.Flows, release: fv.Release) -> str:
@@ -66,10 +85,16 @@ def summary(flows: fv.Flows, release: fv.Release) -> str:
     figures = release.metrics()
     rest = figures.get("elsewhere")
     reported = f"{show(rest['trips'])} of these are reported as going elsewhere\n" if rest else ""
+    parts, whole = figures.get("matrices"), figures.get("totals")
+    withheld = f" ({show(parts['withheld'])} of them withheld as a whole)" if parts and parts["withheld"] else ""
+    divided = f"in {show(parts['count'])} steps of time or groups{withheld}\n" if parts else ""
+    added = f"and {show(whole['flows'])} flows of totals, with {show(whole['trips'])} trips\n" if whole else ""
+    automatic = release.manifest["promise"].get("k_weight") == AUTO
+    mean = f"--k-weight auto is {show(figures['k_weight'])} people here (private)\n" if automatic else ""
     return (
         f"{show(figures['flows'])} flows between {show(figures['origin_areas'])} origin and "
         f"{show(figures['destination_areas'])} destination areas, with {show(figures['trips'])} of "
-        f"{show(flows.total)} trips ({figures['suppressed']:.3%} left out)\n{reported}"
-        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n"
+        f"{show(flows.total)} trips ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}"
+        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}"
         f"promise: {release.manifest['promise_text']}"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,15 +13,14 @@ from rich.table import Table
 
 import flowveil as fv
 from flowveil._errors import InputError
-from flowveil.cli._options import AsJson, TripOptions, takes
-from flowveil.cli._parse import pairs
+from flowveil.cli._options import AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, takes
+from flowveil.cli._parse import pairs, people, size
 from flowveil.cli._terminal import note, print_json
 from flowveil.compare import MOST_SECONDS, check_folder, markdown, shown, write_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SHOWN = ("method", "status", "gbar", "suppressed", "flows", "seconds", "memory_mb")
 
 
@@ -32,8 +30,14 @@ def compare(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the table.")] = None,
     methods: Annotated[str, typer.Option(metavar="all|A,B,...", help="Which methods.")] = "all",
     k: Annotated[int, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow.")] = 10,
+    k_weight: KWeight = None,
+    min_tiles: MinTiles = 1,
     max_suppression: Annotated[
         float | None, typer.Option(help="Largest share of trips to leave out, for methods that steer it.")
+    ] = None,
+    elsewhere: ElsewhereFlag = False,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Compare laplace too: noise that protects one trip at this epsilon.")
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -48,7 +52,7 @@ def compare(
     """Run methods side by side, each in a process of its own. The figures are private."""
     if output is not None:
         check_folder(output, overwrite=overwrite)
-    most = None if memory_limit is None else _bytes(memory_limit)
+    most = None if memory_limit is None else size(memory_limit, "--memory-limit")
     options = _options(option or [])
     flows = trips.flows()
     with _live() as watch:
@@ -57,6 +61,10 @@ def compare(
             methods,
             k,
             max_suppression=max_suppression,
+            k_weight=people(k_weight),
+            min_tiles=min_tiles,
+            elsewhere=elsewhere,
+            epsilon=epsilon,
             options=options,
             time_limit=time_limit,
             memory_limit=most,
@@ -70,13 +78,6 @@ def compare(
         print_json(table.to_pylist())
     else:
         typer.echo(markdown(table), nl=False)
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]B)", text)
-    if not found:
-        raise InputError(f"{text!r} is not an amount of memory", "write it like --memory-limit 2GB")
-    return int(float(found[1]) * _SIZES[found[2]])
 
 
 def _options(given: list[str]) -> dict[str, dict[str, str]]:

@@ -11,10 +11,9 @@ import flowveil as fv
 from flowveil.cli import _options as options
 from flowveil.cli._anonymize import summary
 from flowveil.cli._terminal import progress
-from flowveil.release import check_target
-from flowveil.synthetic import CITY_BBOX, write_city
+from flowveil.release import REPORT, check_target
+from flowveil.synthetic import CITY_BBOX, DEMO_PERSONS, DEMO_TRIPS, write_demo_city
 
-_TRIPS, _PERSONS = 200_000, 5_000
 _GRID, _K = "h3:9", 10
 
 
@@ -24,26 +23,27 @@ def demo(
     ] = Path("flowveil-demo"),
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Make a synthetic city, anonymize its trips, verify the release: needs no data and no network."""
+    """Make a synthetic city, anonymize its trips, draw and verify the release: needs no data and no network."""
     folder = check_target(output, overwrite=overwrite)
     trips = folder.with_name(f"{folder.name}.trips.parquet")
     with progress() as doing:
         doing("making a city")
-        write_city(trips, trips=_TRIPS, persons=_PERSONS)
+        write_demo_city(trips)
         doing("counting flows")
         flows = fv.build_flows(trips, _GRID, bbox=CITY_BBOX, unit="person_id")
         doing("anonymizing")
         release = fv.anonymize(flows, k=_K)
-        release.write(folder, overwrite=overwrite)
+        release.write(folder, overwrite=overwrite, report=True)
         doing("verifying")
         result = fv.verify(folder, trips)
     typer.echo(
-        f"Made a synthetic city: {_PERSONS:,} persons make {_TRIPS:,} trips ({trips.name}).\n"
+        f"Made a synthetic city: {DEMO_PERSONS:,} persons make {DEMO_TRIPS:,} trips ({trips.name}).\n"
         f"Counted its trips between cells of the grid {_GRID}, and joined cells until no flow had fewer than "
         f"{_K} persons:\n"
         f"\n{summary(flows, release)}\n"
         f"\nRead the folder back and checked {len(result.checks)} kinds of promises against the trips: all hold.\n"
         f"\n  {folder}/  is the release, safe to publish: flows.parquet, areas.parquet, manifest.json\n"
+        f"  {folder / REPORT}  shows it: open it in a browser\n"
         f"  {folder}.audit.json  is private: exact figures of what was left out\n"
         f"\nNext: flowveil verify {output} --against {output.with_name(trips.name)}\n"
         f"      flowveil evaluate {output} --against {output.with_name(trips.name)}\n"

@@ -27,12 +27,12 @@ def frontier(
     """Show what each share of left-out trips would buy in precision. The figures are private."""
     if output is not None and (output.suffix.lower() != ".svg" or not output.resolve().parent.is_dir()):
         raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
-    demand.check()
+    demand.check(trips)
     with progress() as doing:
         doing("reading trips")
-        flows = trips.flows()
+        flows = trips.flows(doing.rows)
         doing(f"following the frontier of {demand.method}")
-        table = fv.frontier(flows, points=points, **demand.keywords())
+        table = fv.frontier(flows, points=points, **demand.keywords(trips))
     if output is not None:
         output.write_text(frontier_svg(table, demand.method), encoding="utf-8")
     if as_json:

@@ -17,10 +17,13 @@ from flowveil.cli import (
     _compare,
     _demo,
     _evaluate,
+    _export,
     _frontier,
     _methods,
     _query,
     _reconstruct,
+    _report,
+    _serve,
     _trajectories,
     _verify,
 )
@@ -41,7 +44,10 @@ app.command("compare")(_compare.compare)
 app.command("reconstruct")(_reconstruct.reconstruct)
 app.command("methods")(_methods.methods)
 app.command("query")(_query.query)
+app.command("report")(_report.report)
+app.command("export")(_export.export)
 app.command("advise")(_advise.advise)
+app.command("serve")(_serve.serve)
 app.add_typer(_trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.
@@ -69,13 +75,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
     """Run the command line and return its exit code."""
-    command = typer.main.get_command(app)
     try:
+        command = typer.main.get_command(app)
         code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except _BAD_USAGE as error:
-        return _fail(error.format_message().rstrip("."), "see flowveil --help, or --help after a command", 2)
+        return _fail(_once(error.format_message()).rstrip("."), "see flowveil --help, or --help after a command", 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", "nothing was written", _INTERRUPTED)
     except BrokenPipeError:
@@ -100,6 +106,12 @@ def _end(code: object) -> int:
     if code == _INTERRUPTED:
         return _fail("interrupted", "nothing was written", _INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _once(message: str) -> str:
+    """Leave out a suggestion that both Typer and Click have added."""
+    before, asks, suggestion = message.partition(" Did you mean ")
+    return before + asks + suggestion.split(asks)[0] if asks else message
 
 
 def _fail(message: str, hint: str, code: int) -> int:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flowveil._errors import InputError
-from flowveil.cli._options import DemandOptions, TripOptions
+from flowveil.cli._options import DemandOptions, TripOptions, with_query
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs
+from flowveil.engine import DUCKDB
 from flowveil.matrices import (
     DEFAULT_CELLS,
+    LAPLACE,
     MOSAIC,
+    TILE_METHODS,
     add_noise,
     adds_noise,
     build_frame_matrix,
@@ -21,7 +24,6 @@ from flowveil.matrices import (
     build_tile_matrix,
 )
 from flowveil.release import DEFAULT_METHOD
-from flowveil.trips import read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +74,12 @@ class NoiseOptions:
         self, name: str, trips: TripOptions, demand: DemandOptions, doing: Callable[[str], None], **others: Any
     ) -> NoisyRelease:
         """Read the trips and add noise; `others` are options that must not have been given."""
-        others |= {"zones": trips.zones, "weight": trips.weight, "crs": trips.crs, "k_weight": demand.k_weight}
+        others |= {"weight": trips.weight, "crs": trips.crs, "k_weight": demand.k_weight}
+        others |= {"engine": None if trips.engine == DUCKDB else trips.engine, "master": trips.master}
+        others["zones"] = None if name == LAPLACE else trips.zones
+        others["preset"] = demand.preset
+        if demand.k is not None:
+            raise InputError("-k does not go with noise", "leave it out: --epsilon protects in place of crowds")
         for option, value in others.items():
             if value is not None:
                 raise InputError(f"--{option.replace('_', '-')} does not go with noise", "leave it out")
@@ -86,19 +93,20 @@ class NoiseOptions:
     def _matrix(self, name: str, trips: TripOptions) -> Matrix:
         if self.frames is not None:
             return self._frame_matrix(name, trips)
-        source = read_trips(trips.source, parse_columns(trips.columns), trips.where)
+        source = trips.read()
         shared: dict[str, Any] = {
             "unit": trips.unit,
             "max_trips_per_person": self.max_trips_per_person,
             "memory": trips.memory,
         }
-        if name == MOSAIC:
+        if name in TILE_METHODS:
             if self.cells is not None or self.stops is not None or self.ends != "both":
                 raise InputError(
-                    f"{MOSAIC} counts flows between H3 areas",
+                    f"{name} counts flows between areas",
                     "leave out --cells, --stops and --ends, or use daf-entropy",
                 )
-            return build_tile_matrix(source, trips.bbox, trips.grid, hierarchy=trips.hierarchy, **shared)
+            shared |= {"zones": trips.zones, "hierarchy": trips.hierarchy}
+            return build_tile_matrix(source, trips.bbox, trips.grid, **shared)
         if trips.grid is not None or trips.hierarchy is not None:
             raise InputError(f"{name} lays a grid of its own over the bbox", "give --cells N in place of --grid")
         stops = [] if self.stops is None else [column.strip() for column in self.stops.split(",")]
@@ -106,13 +114,13 @@ class NoiseOptions:
         return build_matrix(source, trips.bbox, cells, ends=self.ends, stops=stops, **shared)
 
     def _frame_matrix(self, name: str, trips: TripOptions) -> Matrix:
-        if name == MOSAIC or self.stops is not None or trips.unit is not None or trips.grid is not None:
+        if name in TILE_METHODS or self.stops is not None or trips.unit is not None or trips.grid is not None:
             raise InputError(
                 "frames make a grid of many dimensions, of persons named by the samples",
                 "give --method daf-entropy; leave out --stops, --grid and --unit (map it: --columns user=COLUMN)",
             )
         return build_frame_matrix(
-            trips.source,
+            with_query(trips.source, trips.query),
             trips.bbox,
             DEFAULT_CELLS if self.cells is None else self.cells,
             frames=self.frames or "",

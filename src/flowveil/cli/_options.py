@@ -12,8 +12,10 @@ import typer
 
 import flowveil as fv
 from flowveil.cli._parse import columns as parse_columns
-from flowveil.cli._parse import pairs
+from flowveil.cli._parse import pairs, people
+from flowveil.cli._presets import PRESETS, choose_k
 from flowveil.cli._terminal import note
+from flowveil.engine import DUCKDB, open_source
 from flowveil.methods import find_method
 from flowveil.release import DEFAULT_METHOD
 
@@ -24,6 +26,7 @@ Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The tr
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
+Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
 ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
@@ -31,6 +34,15 @@ Columns = Annotated[
 Where = Annotated[
     str | None, typer.Option("--where", metavar="CONDITION", help="Keep rows that fulfill this SQL condition.")
 ]
+KWeight = Annotated[
+    str | None,
+    typer.Option("--k-weight", metavar="N|auto", help="Fewest people represented by a flow; auto: k times the mean."),
+]
+MinTiles = Annotated[int, typer.Option(help="Fewest tiles of both ends of a flow.")]
+ElsewhereFlag = Annotated[
+    bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
+]
+Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="What to ask the database that INPUT names.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 
 
@@ -39,8 +51,12 @@ class TripOptions:
     """Which trips, and between which places they are counted."""
 
     source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Trips: CSV, Parquet or Arrow file, folder or quoted glob.")
+        str,
+        typer.Argument(
+            metavar="INPUT", help="Trips: CSV, Parquet or Arrow file, folder, quoted glob, or postgresql://..."
+        ),
     ]
+    query: Query = None
     grid: Annotated[str | None, typer.Option(help="h3:RESOLUTION (default h3:10) or quadtree:METERS.")] = None
     hierarchy: Annotated[
         str | None, typer.Option(help="h3 or h3-binary; for zones ward, or columns from fine to coarse.")
@@ -53,12 +69,29 @@ class TripOptions:
     strict: Annotated[bool, typer.Option("--strict", help="Fail on rows that cannot be used.")] = False
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
+    time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
+        None
+    )
+    time_hierarchy: Annotated[
+        str | None,
+        typer.Option(metavar="LEVELS", help="Generalize time like places, e.g. '1h<part-of-day<day' (mosaic)."),
+    ] = None
+    timezone: Annotated[str | None, typer.Option(help="Whose clock cuts time, e.g. Europe/Rome.")] = None
+    by: Annotated[str | None, typer.Option(metavar="COL,...", help="One matrix a group of these columns.")] = None
     memory: Annotated[str | None, typer.Option(help="Memory for reading before it spills to disk, e.g. 2GB.")] = None
+    engine: Annotated[str, typer.Option(help="What counts trips: duckdb (this machine) or spark.")] = DUCKDB
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --engine spark: its cluster, e.g. spark://HOST:PORT.")
+    ] = None
 
-    def flows(self) -> fv.Flows:
+    def read(self) -> fv.Trips:
+        """Describe the trips, which are not read yet."""
+        return fv.read_trips(self.source, parse_columns(self.columns), self.where, query=self.query)
+
+    def flows(self, watch: Callable[[int, int | None], None] | None = None) -> fv.Flows:
         """Read and count the trips; tell what was dropped."""
         flows = fv.build_flows(
-            fv.read_trips(self.source, parse_columns(self.columns), self.where),
+            self.read(),
             self.grid,
             zones=self.zones,
             hierarchy=self.hierarchy,
@@ -66,8 +99,15 @@ class TripOptions:
             bbox=self.bbox,
             unit=self.unit,
             weight=self.weight,
+            time=self.time,
+            time_hierarchy=self.time_hierarchy,
+            timezone=self.timezone,
+            by=[] if self.by is None else self.by.split(","),
             strict=self.strict,
             memory=self.memory,
+            engine=self.engine,
+            master=self.master,
+            watch=watch,
         )
         for text in flows.provenance.notes:
             note(text)
@@ -81,24 +121,41 @@ class DemandOptions:
     """What is asked of a method."""
 
     method: Annotated[str, typer.Option(help="How to anonymize; see flowveil methods.")] = DEFAULT_METHOD
-    k: Annotated[int, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow.")] = 10
-    k_weight: Annotated[float | None, typer.Option(help="Fewest people represented by a flow.")] = None
-    min_tiles: Annotated[int, typer.Option(help="Fewest tiles of both ends of a flow.")] = 1
+    k: Annotated[
+        int | None, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow (default 10).")
+    ] = None
+    k_weight: KWeight = None
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
+    ] = None
+    min_tiles: MinTiles = 1
     loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = "tiles"
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
     ] = None
 
-    def check(self) -> None:
-        """Raise on an unknown method before anything is read; warn when k protects nobody."""
+    def check(self, trips: TripOptions) -> None:
+        """Raise on what no trips could fulfill before any are read; warn when k protects nobody."""
         find_method(self.method)
-        if self.k == 1 and self.k_weight is None:
+        asked = self.keywords(trips)
+        if asked["k"] == 1 and self.k_weight is None:
             note("WARNING: k is 1, which protects nobody")
 
-    def keywords(self) -> dict[str, Any]:
+    def keywords(self, trips: TripOptions) -> dict[str, Any]:
         """Return the options as the Python API takes them."""
-        names = ("method", "k", "k_weight", "min_tiles", "loss")
-        return {name: getattr(self, name) for name in names} | {"options": pairs(self.option or [], "--option")}
+        return {
+            "method": self.method,
+            "k": choose_k(self.k, self.preset, trips.unit),
+            "k_weight": people(self.k_weight),
+            "min_tiles": self.min_tiles,
+            "loss": self.loss,
+            "options": pairs(self.option or [], "--option"),
+        }
+
+
+def with_query(source: str, query: str | None) -> Any:
+    """Return the trips of an INPUT and its --query, for functions that open trips themselves."""
+    return open_source(source, query) if query is not None else source
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -1,13 +1,17 @@
-"""Options that are written as NAME=VALUE."""
+"""Options that are written as NAME=VALUE, or as an amount."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
+from flowveil.problem import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
@@ -19,6 +23,24 @@ def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
             raise InputError(f"{option} got {text!r}", f"write {option} NAME=VALUE")
         found[name.strip()] = value.strip()
     return found
+
+
+def people(text: str | None) -> float | Literal["auto"] | None:
+    """Return the number of --k-weight N, or auto."""
+    if text is None or text == AUTO:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--k-weight got {text!r}", "write a number of people, or auto") from None
+
+
+def size(text: str, option: str) -> int:
+    """Return an amount of bytes written like 2GB."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]B)", text)
+    if not found:
+        raise InputError(f"{text!r} is not an amount of bytes", f"write it like {option} 2GB")
+    return int(float(found[1]) * _SIZES[found[2]])
 
 
 def columns(text: str | None) -> dict[str, str] | None:

@@ -10,7 +10,7 @@ import typer
 
 from flowveil.cli import _options as options
 from flowveil.cli._parse import pairs
-from flowveil.cli._terminal import print_json, progress, show
+from flowveil.cli._terminal import note, print_json, progress, show
 from flowveil.matrices import query as ask
 from flowveil.matrices import query_errors
 
@@ -47,6 +47,8 @@ def query(
         return
     typer.echo(f"about {show(answer.estimate)} trips (noise: {show(answer.low)} to {show(answer.high)} at 95 %)")
     typer.echo(answer.meaning)
+    if answer.low == answer.high == 0:
+        note("the boxes lie outside of the bbox of the release (W,S,E,N, in degrees), about which it says nothing")
 
 
 def _measure(folder: Path, against: str, *, as_json: bool) -> None:

@@ -36,7 +36,9 @@ def reconstruct(
         busiest = found.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
         for row in busiest.to_pylist():
             typer.echo(" ".join(f"{row[name]:.2f}" if name == "trips" else str(row[name]) for name in columns))
-    elif output.suffix.lower() == ".csv":
+        return
+    if output.suffix.lower() == ".csv":
         pyarrow.csv.write_csv(found.flows, output)
     else:
         pq.write_table(found.flows, output, compression="zstd")
+    note(f"wrote {found.flows.num_rows:,} flows to {output}")

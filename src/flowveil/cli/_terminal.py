@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,20 +13,44 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+
+class Doing:
+    """Says what is being done; silent without a bar."""
+
+    def __init__(self, bar: Progress | None = None) -> None:
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task("starting", total=None)
+        self._text, self._since = "", 0.0
+
+    def __call__(self, text: str) -> None:
+        """Say what begins now."""
+        self._text, self._since = text, time.monotonic()
+        self._show(text)
+
+    def rows(self, done: int, total: int | None) -> None:
+        """Say how many rows are done, how fast, and how long the rest will take."""
+        rate = done / max(time.monotonic() - self._since, 1e-9)
+        of_all = f"{done:,} rows" if total is None else f"{done / max(total, 1):.0%} of {total:,} rows"
+        left = "" if total is None else f", {timedelta(seconds=int((total - done) / max(rate, 1)))} left"
+        self._show(f"{self._text}: {of_all}, {rate:,.0f} a second{left}")
+
+    def _show(self, text: str) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=text)
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
+def progress() -> Iterator[Doing]:
     """Show a line that says what is being done and for how long; silent when stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda _: None
+        yield Doing()
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda text: bar.update(task, description=text)
+        yield Doing(bar)
 
 
 def note(text: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from flowveil import trajectories as paths
 from flowveil._errors import InputError
-from flowveil.cli._options import Against, AsJson, Columns, Output, Overwrite, ReleaseFolder, Where, takes
+from flowveil.cli._options import Against, AsJson, Columns, Output, Overwrite, ReleaseFolder, Report, Where, takes
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import note, print_json, progress, show
 from flowveil.release import check_target
@@ -67,6 +67,7 @@ def anonymize(
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
+    report: Report = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
@@ -83,11 +84,12 @@ def anonymize(
             memory=samples.memory,
             tell=doing,
         )
-        folder = release.write(output, overwrite=overwrite)
+        folder = release.write(output, overwrite=overwrite, report=report)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
     typer.echo(_summary(release))
-    typer.echo(f"wrote {folder.name}/ (safe to publish), {folder.name}.members.parquet and {folder.name}.audit.json")
+    private = f"{folder.name}.members.parquet and {folder.name}.audit.json (private)"
+    typer.echo(f"wrote {folder.name}/ (safe to publish), {private} in {folder.resolve().parent}")
 
 
 @app.command("verify")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import flowveil as fv
+from flowveil._errors import InputError
 from flowveil.cli import _options as options
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import print_json, progress
+from flowveil.release._write import FLOWS, TRAJECTORIES
 
 
 def verify(
@@ -17,15 +20,23 @@ def verify(
     against: Annotated[
         str | None, typer.Option("--against", metavar="INPUT", help="The trips; a release with noise needs none.")
     ] = None,
+    query: options.Query = None,
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    beside: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Another release of the same data: are the two safe together?")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
+    if (folder / TRAJECTORIES).is_file() and not (folder / FLOWS).exists():
+        hint = "check it with flowveil trajectories verify DIR --against INPUT"
+        raise InputError(f"{str(folder)!r} is a release of trajectories", hint)
     with progress() as doing:
         doing("checking every promise")
-        result = fv.verify(folder, against, zones=zones, columns=parse_columns(columns), where=where)
+        trips = None if against is None else options.with_query(against, query)
+        result = fv.verify(folder, trips, zones=zones, columns=parse_columns(columns), where=where, beside=beside)
     if as_json:
         print_json({"verified": True, "flows": result.flows, "checks": list(result.checks)})
         return

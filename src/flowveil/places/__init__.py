@@ -7,7 +7,16 @@ from flowveil.places._h3grid import H3Grid
 from flowveil.places._hierarchy import ROOT, Hierarchy, depths
 from flowveil.places._places import AreaTable, BoundingBox, Places
 from flowveil.places._quadtree import Quadtree
-from flowveil.places._rectangles import UNIT, Areas, NodeAreas, RectangleAreas, Rectangles, make_frame, tile_points
+from flowveil.places._rectangles import (
+    UNIT,
+    Areas,
+    NodeAreas,
+    RectangleAreas,
+    Rectangles,
+    make_frame,
+    tile_bounds,
+    tile_points,
+)
 from flowveil.places._zone_table import ZoneTable, read_zones
 from flowveil.places._zones import Zones
 
@@ -32,5 +41,6 @@ __all__ = [
     "meters_between",
     "parse_bbox",
     "read_zones",
+    "tile_bounds",
     "tile_points",
 ]

@@ -80,6 +80,22 @@ def tile_points(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: In
     return inside
 
 
+def tile_bounds(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: IntArray) -> IntArray:
+    """Return the smallest rectangle inside the frame around each tile and its centre, one row a tile.
+
+    A zone without a shape is its centre; a rectangle is open in the west and south, so it starts a hair before that.
+    """
+    distinct, position = np.unique(nodes, return_inverse=True)
+    points = tile_points(places, hierarchy, distinct, frame)
+    edges = shapely.bounds(places.describe(hierarchy, distinct).geometry).T * UNIT  # NaN without a shape
+    low = np.fmin(np.floor(edges[:2]), points - 1).astype(np.int64)
+    high = np.fmax(np.ceil(edges[2:]), points).astype(np.int64)
+    low = np.clip(low, frame[:2, None], frame[2:, None] - 1)
+    high = np.maximum(np.clip(high, frame[:2, None], frame[2:, None]), low + 1)
+    around: IntArray = np.concatenate([low, high]).T[position]
+    return around
+
+
 @dataclass(frozen=True, eq=False)
 class RectangleAreas:
     """Rectangles as areas of one axis."""
@@ -94,7 +110,7 @@ class RectangleAreas:
 
     def tiles(self, numbers: IntArray) -> IntArray:
         """Return how many tiles of the axis have their centre in each rectangle."""
-        return np.array([len(inside) for inside in self._inside(numbers)], np.int64)
+        return np.array([len(inside) for inside in self.inside(numbers)], np.int64)
 
     def describe(self, numbers: IntArray) -> AreaTable:
         """Return ids, centres, outlines, and for zones the members; tiles of a grid are not counted."""
@@ -102,7 +118,7 @@ class RectangleAreas:
         members: list[list[str] | None] | None = None
         tiles = np.full(len(numbers), -1, np.int64)
         if self.places.by_zone:
-            inside = self._inside(numbers)
+            inside = self.inside(numbers)
             names = self.places.describe(self.hierarchy, self._leaves).members or []
             members = [sorted(name for tile in found.tolist() for name in names[tile] or []) for found in inside]
             tiles = np.array([len(found) for found in inside], np.int64)
@@ -120,15 +136,15 @@ class RectangleAreas:
         sizes = square_kilometers(self._shapes(numbers))
         return np.where(self.rectangles.part(numbers).is_open, np.nan, sizes)
 
-    @property
-    def _leaves(self) -> IntArray:
-        return np.flatnonzero(self.hierarchy.is_leaf)
-
-    def _inside(self, numbers: IntArray) -> list[IntArray]:
+    def inside(self, numbers: IntArray) -> list[IntArray]:
         """Return for each rectangle which leaves lie in it, as places in the list of leaves."""
         points = tile_points(self.places, self.hierarchy, self._leaves, self.rectangles.frame)
         box, point = self.rectangles.part(numbers).hold(points)
         return np.split(point, np.searchsorted(box, np.arange(1, len(numbers))))
+
+    @property
+    def _leaves(self) -> IntArray:
+        return np.flatnonzero(self.hierarchy.is_leaf)
 
     def _shapes(self, numbers: IntArray) -> npt.NDArray[np.object_]:
         edges = self.rectangles.bounds[numbers] / UNIT
@@ -161,6 +177,21 @@ class NodeAreas:
     def square_kilometers(self, numbers: IntArray) -> FloatArray:
         """Return the sizes of nodes."""
         return self.places.square_kilometers(self.hierarchy, numbers)
+
+    def inside(self, numbers: IntArray) -> list[IntArray]:
+        """Return for each node (all distinct) which leaves lie under it, as places in the list of leaves."""
+        position = np.full(len(self.hierarchy) + 1, -1, np.int64)  # the last entry is above the root
+        position[numbers] = np.arange(len(numbers))
+        node = np.flatnonzero(self.hierarchy.is_leaf)
+        leaf, areas, leaves = np.arange(len(node)), [], []
+        while (node >= 0).any():
+            held = position[node] >= 0
+            areas.append(position[node[held]])
+            leaves.append(leaf[held])
+            node = np.where(node >= 0, self.hierarchy.parent[node], -1)
+        area = np.concatenate(areas)
+        order = np.argsort(area, kind="stable")
+        return np.split(np.concatenate(leaves)[order], np.searchsorted(area[order], np.arange(1, len(numbers))))
 
 
 Areas = NodeAreas | RectangleAreas

@@ -12,7 +12,7 @@ from scipy import sparse
 from flowveil._errors import InputError
 from flowveil.places import read_zones
 from flowveil.reconstruct._shares import shares_of_areas
-from flowveil.release import Release, read_release
+from flowveil.release import TOTAL, Release, read_release
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,17 @@ def reconstruct(release: str | Path | Release, zones: Any) -> Reconstruction:
             ({area: row for row, area in enumerate(areas["area"].to_pylist())}, shares_of_areas(areas, table))
         )
     flows = _estimate(content.flows, shares, table.ids)
-    return Reconstruction(flows, int(content.flows["trips"].to_numpy().sum()), float(flows["trips"].to_numpy().sum()))
+    published, placed = (_total(table, content.manifest) for table in (content.flows, flows))
+    return Reconstruction(flows, int(published), float(placed))
+
+
+def _total(flows: pa.Table, manifest: dict[str, Any]) -> float:
+    """Return the trips of all flows; totals over groups would count them twice."""
+    if "totals" in manifest.get("promise", {}):
+        groups = np.array(flows[manifest["options"]["by"][0]].to_pylist(), object)
+        flows = flows.filter(groups != TOTAL)
+    total: float = flows["trips"].to_numpy().sum()
+    return total
 
 
 def _estimate(flows: pa.Table, shares: list[Shares], ids: list[str]) -> pa.Table:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError, PromiseError
 from flowveil.release._audit import fingerprint
 from flowveil.release._write import MANIFEST, TRAJECTORIES, write_folder
+from flowveil.report import make_inline
 from flowveil.trajectories._grid import MICROSECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
@@ -55,10 +56,15 @@ class TrajectoryRelease:
     members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
     audit: dict[str, Any] = field(default_factory=dict)  # private
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the folder, safe to publish as a whole, and the private files beside it."""
+    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+        """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html."""
         files = {TRAJECTORIES: self.trajectories, MANIFEST: self.manifest}
-        return write_folder(path, files, {MEMBERS: self.members, AUDIT: self.audit}, overwrite=overwrite)
+        private = {MEMBERS: self.members, AUDIT: self.audit}
+        return write_folder(path, files, private, overwrite=overwrite, report=report)
+
+    def _repr_html_(self) -> str:
+        """Show the map in a notebook."""
+        return make_inline({TRAJECTORIES: self.trajectories, MANIFEST: self.manifest})
 
 
 def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, Any], k: int) -> TrajectoryRelease:

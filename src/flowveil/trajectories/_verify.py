@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError, VerificationError
-from flowveil.release._write import MANIFEST, TRAJECTORIES
+from flowveil.release._write import MANIFEST, REPORT, TRAJECTORIES
+from flowveil.report import CHECKED_REPORT, check_report
 from flowveil.trajectories._read import describe
 from flowveil.trajectories._release import COLUMNS, MEMBER_COLUMNS, promise_text, read_release
 
@@ -71,6 +72,7 @@ def verify(
             "every input row of a member is kept in one sample or counted as suppressed",
             "every sample holds a kept row of a member",
             "no sample is over a threshold",
+            *((CHECKED_REPORT,) if check_report(path) else ()),
         ),
         groups=len(table.sizes),
         users=int(table.sizes.sum()),
@@ -106,7 +108,7 @@ def _fail(what: str) -> None:
 
 def _check_folder(folder: Path, release: TrajectoryRelease) -> None:
     names = {item.name for item in folder.iterdir()}
-    if names != {MANIFEST, TRAJECTORIES}:
+    if names - {REPORT} != {MANIFEST, TRAJECTORIES}:
         _fail(f"the folder holds other files than {TRAJECTORIES} and {MANIFEST}")
     if not release.trajectories.schema.equals(COLUMNS) or pq.read_schema(folder / TRAJECTORIES).metadata:
         _fail(f"{TRAJECTORIES} has other columns or metadata than it should")
