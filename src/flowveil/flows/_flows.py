@@ -56,7 +56,7 @@ class Provenance:
     notes: tuple[str, ...] = ()  # sentences for the user
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Flows:
     """Trips by pair of tiles, with one hierarchy of places for each end.
 
@@ -81,6 +81,10 @@ class Flows:
 
     def __len__(self) -> int:
         return len(self.trips)
+
+    def __repr__(self) -> str:
+        parts = f" in {self.matrix_count:,} matrices" if self.matrix_count > 1 else ""
+        return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}>"
 
     @property
     def total(self) -> int:

@@ -81,7 +81,7 @@ def anonymize(
         solution, chosen = _on_areas(problem, areas_from, chosen, typed, max_gbar)
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
-    measures = _check(problem, solution, chosen, share)
+    measures = _check(problem, solution, chosen, share, beside=beside is not None)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, lambda other: chosen.run(other, typed)) if totals else None
     return Release(
@@ -178,7 +178,9 @@ def _not_default(loss: str, max_gbar: float | None) -> dict[str, Any]:
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
-def _check(problem: Problem, solution: Solution, method: Method, share: float | None) -> Measures:
+def _check(
+    problem: Problem, solution: Solution, method: Method, share: float | None, *, beside: bool = False
+) -> Measures:
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
     flows = problem.flows
     if not len(solution.origin):
@@ -197,7 +199,8 @@ def _check(problem: Problem, solution: Solution, method: Method, share: float | 
     if suppressed > problem.budget and share is not None:
         raise PromiseError(
             f"{method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the {share:.2%} allowed",
-            "allow more with --max-suppression, lower k, or use a coarser grid",
+            "allow more with --max-suppression, lower k, or use a coarser grid"
+            + ("; flows are also withheld because of the release beside" if beside else ""),
         )
     return measures
 

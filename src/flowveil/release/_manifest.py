@@ -111,7 +111,9 @@ def promise_text(promise: Mapping[str, Any]) -> str:
         sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
     sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
-        sentences.append(f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out.")
+        of_groups = " of the groups" if "totals" in promise else ""
+        share = f"{100 * promise['max_suppression']:g} %"
+        sentences.append(f"At most {share} of the usable trips were left out{of_groups}.")
     if "shapes" in promise:
         sentences.append(
             "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."

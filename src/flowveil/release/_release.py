@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flowveil.measure import Published
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """Flows between areas that keep the promise of the manifest.
 
@@ -33,6 +33,9 @@ class Release:
     published: Published | None = None  # private
     assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
     notes: tuple[str, ...] = ()  # private: choices the method made
+
+    def __repr__(self) -> str:
+        return f"<Release: {self.flows.num_rows:,} flows by {self.manifest.get('method')}>"
 
     def metrics(
         self, tiles: str = "tree", *, k: int | None = None, k_weight: float | Literal["auto"] | None = None

@@ -35,13 +35,18 @@ class Panel {
 
   overview(place) {
     const { scene, words } = this;
-    const total = this.shown.reduce((sum, row) => sum + this.volume[row], 0);
+    const total = this.shown.reduce((sum, row) => sum + this.volume[row], 0),
+      which = scene.movements > scene.origin.length ? "the strongest " : "";
     place.append(
       element(
         "div",
         { class: "place-head" },
         element("p", { class: "big", id: "shown-amount", text: `${show(total)} ${words.amount}` }),
-        element("p", { class: "muted", id: "shown-count", text: `in ${show(this.shown.length)} ${words.movements}` }),
+        element("p", {
+          class: "muted",
+          id: "shown-count",
+          text: `in ${which}${show(this.shown.length)} ${words.movements}`,
+        }),
       ),
     );
     place.append(element("h3", { text: `Strongest ${words.movements}` }));
