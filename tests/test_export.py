@@ -164,7 +164,7 @@ class TestTimeAndGroups:
         flows = pd.read_csv(tmp_path / "x" / "flows.csv")
 
         times = pd.to_datetime(flows["time"]).drop_duplicates().tolist()
-        assert [(time.dayofweek, time.hour) for time in times] == [(0, 7), (1, 7)]
+        assert [(time.weekday(), time.hour) for time in times] == [(0, 7), (1, 7)]
         assert len(flows) == 2 * len(flows_of(timed))
 
     @pytest.mark.parametrize("to", FORMATS)

@@ -152,6 +152,7 @@ class TestCloseness:
 
         assert answer.fun == pytest.approx(np.abs(one - all_).sum() / 2)
 
+    @pytest.mark.filterwarnings("ignore:In a future version, the keys of `groups`")  # how pycanon uses pandas
     def test_pycanon_agrees(self, city_trips):
         """On areas that are one map, another team's package finds the same t for destinations given origins."""
         anonymity = pytest.importorskip("pycanon.anonymity", reason="pycanon has no wheels for this Python")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -120,6 +121,8 @@ def _session(master: str | None) -> Iterator[Any]:
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError:
         raise InputError("Spark is not installed", "install it with: pip install 'flowveil[spark]'") from None
+    # Spark warns of new versions of pandas, which take no part: rows go to and fro as Arrow.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers on this machine run another Python
     try:
         running = SparkSession.getActiveSession()
