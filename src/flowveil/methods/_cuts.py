@@ -49,14 +49,14 @@ class Splits:
 
     def best(self, lam: float) -> Cut:
         """Return the cut of least loss plus `lam` times suppressed trips; the finer one of equals."""
-        return self.measure(self.decide(lam)[0], lam)
+        found = self._choose(lam)
+        choice = np.concatenate([found[0][0][:1], *(part[0][1:] for part in found)])
+        return self.measure(choice, lam)
 
     def decide(self, lam: float) -> Decision:
         """Return the best choice in every cell, and cost and withheld trips of the best split along each axis."""
-        from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
-
         price = lam + self.cube.price
-        found = at_once(lambda arrays: _kernels.choose(price, *arrays), self._arrays)
+        found = self._choose(lam)
         if len(found) == 1:
             decided: Decision = found[0]
             return decided
@@ -66,7 +66,13 @@ class Splits:
         )
         return self._decide_top(price, *joined)
 
-    @cached_property
+    def _choose(self, lam: float) -> list[Decision]:
+        """Return the decision of every piece by itself; they have the first cell in common."""
+        from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
+
+        return at_once(lambda arrays: _kernels.choose(lam + self.cube.price, *arrays), self._arrays)
+
+    @property
     def _pieces(self) -> list[Piece]:
         """Runs of whole matrices, which do not depend on each other."""
         return self.cube.pieces(cores())
@@ -75,16 +81,16 @@ class Splits:
     def _arrays(self) -> list[tuple[npt.NDArray[Any], ...]]:
         """What choosing needs of each piece."""
         cube = self.cube
-        return [
-            (
-                cube.trips[piece.cell],
-                self.loss[piece.cell],
+        return at_once(
+            lambda piece: (
+                piece.take(cube.trips),
+                piece.take(self.loss),
                 piece.parent,
-                self.allowed[:, piece.cell],
-                cube.withheld[:, piece.cell],
-            )
-            for piece in self._pieces
-        ]
+                piece.take(self.allowed),
+                piece.take(cube.withheld),
+            ),
+            self._pieces,
+        )
 
     def _decide_top(self, price: float, choice: npt.NDArray[np.int8], cost: FloatArray, lost: FloatArray) -> Decision:
         """Add up the matrices of all pieces: each of these knows its own only."""
@@ -105,7 +111,7 @@ class Splits:
         from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
         cube = self.cube
-        found = at_once(lambda piece: piece.cell[_kernels.published(choice[piece.cell], piece.parent)], self._pieces)
+        found = at_once(lambda piece: piece.cell[_kernels.published(piece.take(choice), piece.parent)], self._pieces)
         published = np.concatenate(found)
         suppressed = cube.total - int(cube.trips[published].sum())
         loss = float(self.loss[published].sum()) + cube.price * suppressed
@@ -145,12 +151,12 @@ def solution_of(
 
     def cell_of_records(piece: Piece) -> IntArray:
         links = [children(parent) for parent in piece.parent]
-        node = cube.node[:, piece.cell]
+        node = piece.take(cube.node)
         low = np.stack([axis.low[row] for axis, row in zip(axes, node, strict=True)])
         high = low + np.stack([axis.hierarchy.tiles[row] for axis, row in zip(axes, node, strict=True)])
         records = _records(problem, cube, piece)
         found: IntArray = _kernels.cell_of_records(
-            cut.choice[piece.cell],
+            piece.take(cut.choice),
             np.stack([start for start, _ in links]),
             np.stack([child for _, child in links]),
             low,

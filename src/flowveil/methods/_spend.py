@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flowveil.methods._cuts import Cut, Splits
 
 ROUNDING = 1e-9  # relative gain that is none
+_MOST_USELESS = 1_000  # splits in a row that do not fit
 
 
 def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None) -> Cut:
@@ -27,12 +28,17 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
     further = _Further(splits, cut, lam)
     further.add(cut.published, left)
     over = np.inf if excess is None else float(excess[cut.published].sum())
+    useless = 0
     while further.heap and over > 0:
         _, cell, axis = heapq.heappop(further.heap)
         price = int(further.lost[axis, cell])
         if price > left or further.choice[cell]:
+            useless += 1
+            if useless > _MOST_USELESS:  # most of the rest costs too much as well
+                further.prune(left)
+                useless = 0
             continue
-        left -= price
+        left, useless = left - price, 0
         found = further.split(cell, axis)
         further.add(found, left)
         if excess is not None:
@@ -60,6 +66,11 @@ class _Further:
         for axis, position in zip(*(index.tolist() for index in np.nonzero(good)), strict=True):
             rate = gain[axis, position] / max(lost[axis, position], ROUNDING)
             heapq.heappush(self.heap, (-float(rate), int(cells[position]), axis))
+
+    def prune(self, left: int) -> None:
+        """Forget the splits that no longer fit."""
+        self.heap = [entry for entry in self.heap if self.lost[entry[2], entry[1]] <= left]
+        heapq.heapify(self.heap)
 
     def split(self, cell: int, axis: int) -> IntArray:
         """Split a cell, take over the best choices below, and return the cells that become published."""

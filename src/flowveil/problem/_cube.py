@@ -8,15 +8,20 @@ along each axis would withhold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from flowveil.places import ROOT
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +65,15 @@ class Cube:
 
     def pieces(self, most: int) -> list[Piece]:
         """Return up to `most` runs of whole matrices with about as many cells each; every run also has cell 0."""
+        if most not in self._known:
+            self._known[most] = self._parted(most)
+        return self._known[most]
+
+    @cached_property
+    def _known(self) -> dict[int, list[Piece]]:
+        return {}
+
+    def _parted(self, most: int) -> list[Piece]:
         if self.matrices is None or most < 2 or not len(self):
             return [Piece(np.arange(len(self)), self.parent)]
         matrix = self.node[self.matrices]
@@ -85,8 +99,14 @@ class Cube:
 class Piece:
     """Some cells of a cube that nothing outside depends on, but for cell 0, which all pieces have."""
 
-    cell: IntArray  # ascending
+    cell: IntArray  # ascending: all, or the first and then a run without gaps
     parent: IntArray  # as positions in this piece
+
+    def take(self, values: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+        """Return the values of these cells, which stand along the last axis."""
+        if len(self.cell) == values.shape[-1]:
+            return values
+        return np.concatenate([values[..., :1], values[..., self.cell[1] : self.cell[-1] + 1]], axis=-1)
 
 
 def children(parent: IntArray) -> tuple[IntArray, IntArray]:
