@@ -51,7 +51,6 @@ def number_matrices(
     key = np.zeros(len(counted.trips), np.int64)
     for code, (_, values) in zip(codes, columns, strict=True):
         key = key * len(values) + code
-    present, first, matrix = np.unique(key, return_index=True, return_inverse=True)
-    del present
+    _, first, matrix = np.unique(key, return_index=True, return_inverse=True)
     keys = {name: values.take(pa.array(code[first])) for code, (name, values) in zip(codes, columns, strict=True)}
     return matrix, pa.table(keys)

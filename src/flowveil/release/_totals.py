@@ -98,10 +98,9 @@ def _without_groups(flows: Flows) -> tuple[Flows, IntArray]:
     steps = flows.matrices.drop_columns(list(by))
     step = np.zeros(flows.matrix_count, np.int64)
     if steps.num_columns:
-        values, step = np.unique(steps["time"].cast("int64").to_numpy(), return_inverse=True)
-        first = np.unique(step, return_index=True)[1]
+        begins = steps["time"].cast("int64").to_numpy()
+        _, first, step = np.unique(begins, return_index=True, return_inverse=True)
         steps = steps.take(first)
-        del values
     time = np.zeros(len(flows), np.int64) if flows.time is None else flows.time
     matrix = step[flows.matrix]
     key = np.column_stack([matrix, time, flows.origin, flows.destination])
