@@ -70,7 +70,7 @@ def test_compiled_kernel_equals_plain(flows, k, delta):
         capacity,
         10 * delta,
         cube.loss[rows],
-        np.maximum(cube.parent[1, rows], -1),
+        cube.parent[1, rows].astype(np.int64),
         cube.withheld[1, rows].astype(np.int64),
         np.ascontiguousarray(cube.splittable[1, rows]),
     )

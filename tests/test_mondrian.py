@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 
+import h3.api.basic_str as h3
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import shapely
@@ -202,3 +204,18 @@ def test_a_budget_is_refused_only_if_broken(city_trips):
     assert fv.anonymize(flows, "mondrian", max_suppression=0).metrics()["suppressed"] == 0
     with pytest.raises(fv.PromiseError):
         fv.anonymize(flows, "mondrian", k=10**6)
+
+
+def test_cells_across_the_edge_of_the_bbox(tmp_path):
+    """Cells whose centers lie west and south of the bbox get a rectangle that has a width."""
+    west, south, *_ = CITY_BBOX
+    place = np.repeat([0.0, 0.1], 20)
+    ends = {"start_lon": west + place, "start_lat": south + place, "end_lon": west + place, "end_lat": south + place}
+    cells = {h3.latlng_to_cell(south, west, resolution) for resolution in (6, 7, 8)}
+    grids = [f"h3:{h3.get_resolution(cell)}" for cell in cells if h3.cell_to_latlng(cell)[1] < west]
+    assert grids
+
+    for grid in grids:
+        release = fv.anonymize(fv.build_flows(pa.table(ends), grid, bbox=CITY_BBOX), "mondrian")
+        assert release.flows.num_rows == 2
+        fv.verify(release.write(tmp_path / grid[3:]), pa.table(ends))

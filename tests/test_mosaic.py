@@ -197,12 +197,21 @@ def test_wrong_questions():
 def test_compiled_loops_equal_plain_ones(problem, lam):
     """Numba changes the speed only."""
     cube = problem.cube
-    given_all = (float(lam), cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
+    bounds = (0, len(cube))
+    cells = (cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
 
-    choice, cost, lost = _kernels.choose(*given_all)
-    plain_choice, plain_cost, plain_lost = _kernels._choose(*given_all)
+    choice, cost, lost = _kernels.choose(float(lam), *bounds, *cells)
+    plain_choice, plain_cost, plain_lost = _kernels._choose(float(lam), *bounds, *cells)
 
     assert choice.tolist() == plain_choice.tolist()
     assert cost.tolist() == plain_cost.tolist()
     assert lost.tolist() == plain_lost.tolist()
-    assert _kernels.published(choice, cube.parent).tolist() == _kernels._published(choice, cube.parent).tolist()
+    published, *sums = _kernels.publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
+    plain_published, *plain_sums = _kernels._publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
+    assert published.tolist() == plain_published.tolist()
+    assert sums == plain_sums
+    start, child = _kernels.children(*bounds, cube.parent)
+    plain_start, plain_child = _kernels._children(*bounds, cube.parent)
+    assert start.tolist() == plain_start.tolist()
+    for row, plain_row, count in zip(child, plain_child, start[:, -1], strict=True):
+        assert row[:count].tolist() == plain_row[:count].tolist()

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil import _cores
 from flowveil._errors import InputError, PromiseError, VerificationError
-from flowveil.methods import _cuts, find_method, mosaic, nested
+from flowveil.methods import find_method, mosaic, nested
 from flowveil.methods._cuts import mosaic_splits, nested_splits, solution_of
 from flowveil.places import ROOT
-from flowveil.problem import Problem, Requirement, _builder
+from flowveil.problem import Problem, Requirement, _builder, _cube
 from flowveil.times import build_tree, parse_hierarchy
 from tests.trees import Oracle, add_up, flows_between, hierarchies, prices, requirements
 
@@ -116,15 +117,17 @@ def test_one_budget_for_all_matrices(problem):
 @settings(max_examples=30, deadline=None)
 @given(many_matrices())
 def test_cores_change_nothing(problem):
-    """One core and many give the same cut to the last bit."""
+    """One core and many, whole and in runs, give the same cut to the last bit."""
     found = []
-    for cores in (1, 2, 5):
+    for cores, run in ((1, 2**16), (2, 1), (5, 3)):
         with pytest.MonkeyPatch.context() as patch:
-            for module in (_builder, _cuts):
-                patch.setattr(module, "cores", lambda cores=cores: cores)
+            patch.setattr(_cores, "cores", lambda cores=cores: cores)
+            for module in (_builder, _cube):
+                patch.setattr(module, "_RUN", run)
             fresh = replace(problem)
             cut = mosaic_splits(fresh.cube).best(3.0)
-            found.append((cut.loss, cut.suppressed, cut.published.tolist(), fresh.cube.node.tolist()))
+            group = solution_of(fresh, cut).group.tolist()
+            found.append((cut.loss, cut.suppressed, group, fresh.cube.node.tolist(), fresh.cube.parent.tolist()))
 
     assert found[0] == found[1] == found[2]
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._cores import at_once, cores
+from flowveil._cores import at_once
 from flowveil.places import ROOT
-from flowveil.problem import Solution, children
+from flowveil.problem import Solution
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil.flows import Flows
     from flowveil.places import Hierarchy
-    from flowveil.problem import Cube, Piece, Problem
+    from flowveil.problem import Cube, Problem, Run
 
-    Decision = tuple[npt.NDArray[np.int8], FloatArray, FloatArray]
+    ChoiceArray = npt.NDArray[np.int8]
+    Decision = tuple[ChoiceArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class Cut:
     lam: float  # what a withheld trip costs
     loss: float  # of the published cells, and of the withheld trips apart from `lam`
     suppressed: int  # trips
-    choice: npt.NDArray[np.int8]  # by cell: publish (0), split along an axis (from 1), withhold (-1)
+    choice: ChoiceArray  # by cell: publish (0), split along an axis (from 1), withhold (-1)
     published: IntArray  # cells, ascending
 
     def value(self, lam: float) -> float:
@@ -49,72 +53,45 @@ class Splits:
 
     def best(self, lam: float) -> Cut:
         """Return the cut of least loss plus `lam` times suppressed trips; the finer one of equals."""
-        found = self._choose(lam)
-        choice = np.concatenate([found[0][0][:1], *(part[0][1:] for part in found)])
-        return self.measure(choice, lam)
+        return self._cut(lam, lambda run: self.choose(run, lam)[0])
 
-    def decide(self, lam: float) -> Decision:
-        """Return the best choice in every cell, and cost and withheld trips of the best split along each axis."""
-        price = lam + self.cube.price
-        found = self._choose(lam)
-        if len(found) == 1:
-            decided: Decision = found[0]
-            return decided
-        joined = (
-            np.concatenate([first[..., :1], *(array[..., 1:] for array in (first, *others))], axis=-1)
-            for first, *others in zip(*found, strict=True)
-        )
-        return self._decide_top(price, *joined)
-
-    def _choose(self, lam: float) -> list[Decision]:
-        """Return the decision of every piece by itself; they have the first cell in common."""
+    def choose(self, run: Run, lam: float) -> Decision:
+        """Return the best choice in every cell of a run, and cost and withheld trips of the best split of each axis."""
         from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
-        return at_once(lambda arrays: _kernels.choose(lam + self.cube.price, *arrays), self._arrays)
-
-    @property
-    def _pieces(self) -> list[Piece]:
-        """Runs of whole matrices, which do not depend on each other."""
-        return self.cube.pieces(cores())
-
-    @cached_property
-    def _arrays(self) -> list[tuple[npt.NDArray[Any], ...]]:
-        """What choosing needs of each piece."""
-        cube = self.cube
-        return at_once(
-            lambda piece: (
-                piece.take(cube.trips),
-                piece.take(self.loss),
-                piece.parent,
-                piece.take(self.allowed),
-                piece.take(cube.withheld),
-            ),
-            self._pieces,
+        cube, cells = self.cube, run.cells
+        decision: Decision = _kernels.choose(
+            lam + cube.price,
+            cells.start,
+            cells.stop,
+            cube.trips,
+            self.loss,
+            cube.parent,
+            self.allowed,
+            cube.withheld,
         )
+        return decision
 
-    def _decide_top(self, price: float, choice: npt.NDArray[np.int8], cost: FloatArray, lost: FloatArray) -> Decision:
-        """Add up the matrices of all pieces: each of these knows its own only."""
-        row = self.cube.matrices
-        roots = np.flatnonzero(self.cube.parent[row] == ROOT)
-        taken = choice[roots]
-        split = np.maximum(taken - 1, 0)
-        trips = self.cube.trips[roots]
-        value = np.where(taken > 0, cost[split, roots], np.where(taken < 0, price * trips, self.loss[roots]))
-        gone = np.where(taken > 0, lost[split, roots], np.where(taken < 0, trips, 0))
-        withheld = self.cube.withheld[row, ROOT]
-        cost[row, ROOT] = value.sum() + price * withheld
-        lost[row, ROOT] = gone.sum() + withheld
-        return choice, cost, lost
-
-    def measure(self, choice: npt.NDArray[np.int8], lam: float) -> Cut:
+    def measure(self, choice: ChoiceArray, lam: float) -> Cut:
         """Return the cut that choices make."""
+        return self._cut(lam, lambda run: choice[run.cells])
+
+    def _cut(self, lam: float, choose: Callable[[Run], ChoiceArray]) -> Cut:
+        """Return the cut of choices that are made in every run by itself."""
         from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
         cube = self.cube
-        found = at_once(lambda piece: piece.cell[_kernels.published(piece.take(choice), piece.parent)], self._pieces)
-        published = np.concatenate(found)
-        suppressed = cube.total - int(cube.trips[published].sum())
-        loss = float(self.loss[published].sum()) + cube.price * suppressed
+
+        def follow(run: Run) -> tuple[ChoiceArray, IntArray, int, float]:
+            choice = choose(run)
+            cells = run.cells
+            return choice, *_kernels.publish(cells.start, cells.stop, choice, cube.parent, cube.trips, self.loss)
+
+        found = at_once(follow, cube.runs)
+        suppressed = cube.total - sum(trips for _, _, trips, _ in found)
+        loss = sum(loss for _, _, _, loss in found) + cube.price * suppressed
+        choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _, _, _ in found)])
+        published = np.concatenate([np.zeros(0, np.int64), *(published for _, published, _, _ in found)])
         return Cut(cube, lam, loss, suppressed, choice, published)
 
     @cached_property
@@ -145,63 +122,64 @@ def solution_of(
     areas: tuple[IntArray, ...] | None = None,
 ) -> Solution:
     """Return the flows of a cut, and the flow of each tile pair; `areas` are the maps of the first axis, if any."""
-    from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
+    cube, flows = cut.cube, problem.flows
+    number = np.full(len(cube) + 1, -1, np.int64)  # the last entry is for no cell
+    number[cut.published] = np.arange(len(cut.published))
+    group = np.full(len(flows), -1, np.int64)
+    edges = _record_edges(flows)
 
-    cube, axes = cut.cube, problem.axes
+    def number_records(run: Run) -> None:
+        records = slice(*edges[[run.matrices.start, run.matrices.stop]].tolist())
+        group[records] = number[_cell_of_records(problem, cut, run, records)]
 
-    def cell_of_records(piece: Piece) -> IntArray:
-        links = [children(parent) for parent in piece.parent]
-        node = piece.take(cube.node)
-        low = np.stack([axis.low[row] for axis, row in zip(axes, node, strict=True)])
-        high = low + np.stack([axis.hierarchy.tiles[row] for axis, row in zip(axes, node, strict=True)])
-        records = _records(problem, cube, piece)
-        found: IntArray = _kernels.cell_of_records(
-            piece.take(cut.choice),
-            np.stack([start for start, _ in links]),
-            np.stack([child for _, child in links]),
-            low,
-            high,
-            np.stack([axis.rank[records] for axis in axes]),
-        )
-        return np.where(found < 0, -1, piece.cell[found]) if len(piece.cell) else found
-
-    pieces = cube.pieces(cores())
-    cell = np.full(len(problem.flows), -1, np.int64)
-    for piece, found in zip(pieces, at_once(cell_of_records, pieces), strict=True):
-        cell[_records(problem, cube, piece)] = found
-    flow = np.full(len(cube) + 1, -1, np.int64)
-    flow[cut.published] = np.arange(len(cut.published))
-    origin, destination, *others = cube.node[:, cut.published]
+    at_once(number_records, cube.runs)
+    origin, destination, *times = cube.node[:, cut.published]
     return Solution(
         origin,
         destination,
-        flow[cell],
+        group,
         notes=notes,
         first=first,
         areas=areas,
-        matrix=None if problem.flows.matrix is None else others[-1] - 1,
-        time=None if problem.flows.time is None else others[0],
+        matrix=None if flows.matrix is None else cube.matrix_of(cut.published),
+        time=times[0] if times else None,
     )
 
 
-def _records(problem: Problem, cube: Cube, piece: Piece) -> slice:
-    """Return the tile pairs of the matrices of a piece, which lie side by side."""
+def _record_edges(flows: Flows) -> IntArray:
+    """Return where the tile pairs of each matrix start, and how many there are."""
+    if flows.matrix is None:
+        return np.array([0, len(flows)])
+    return np.searchsorted(flows.matrix, np.arange(flows.matrix_count + 1))
+
+
+def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> IntArray:
+    """Return for the tile pairs of a run of matrices the published cell that holds each, -1 where none does."""
+    from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
+
+    cube, axes, (first, stop) = cut.cube, problem.axes, (run.cells.start, run.cells.stop)
+    low = np.stack([axis.low[row] for axis, row in zip(axes, cube.node[:, first:stop], strict=True)])
+    tiles = [axis.hierarchy.tiles[row] for axis, row in zip(axes, cube.node[:, first:stop], strict=True)]
+    top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)
     matrix = problem.flows.matrix
-    if cube.matrices is None or matrix is None or len(piece.cell) < 2:
-        return slice(0, len(problem.flows))
-    first, last = cube.node[cube.matrices, piece.cell[[1, -1]]]
-    return slice(*np.searchsorted(matrix, [first - 1, last]).tolist())
+    found: IntArray = _kernels.cell_of_records(
+        first,
+        np.full(records.stop - records.start, top[0]) if matrix is None else top[matrix[records]],
+        cut.choice[first:stop],
+        *_kernels.children(first, stop, cube.parent),
+        low,
+        low + np.stack(tiles),
+        np.stack([axis.low[axis.leaf[records]] for axis in axes]),
+    )
+    return found
 
 
 def maps_of(problem: Problem, cut: Cut, axis: int) -> tuple[IntArray, ...]:
     """Return by matrix the areas of an axis that is split before the other: where its splits end, published or not."""
     cube, tree = cut.cube, problem.axes[axis].hierarchy
-    whole = np.flatnonzero((cube.node[1 - axis] == ROOT) & (cut.choice == axis + 1))
-    if cube.matrices is None:
-        return (_ends(tree, cube.node[axis][whole]),)
-    of_matrix = cube.node[cube.matrices][whole]
-    edges = np.searchsorted(of_matrix, np.arange(1, problem.flows.matrix_count + 2)).tolist()
-    return tuple(_ends(tree, cube.node[axis][whole[start:stop]]) for start, stop in pairwise(edges))
+    split = np.flatnonzero((cube.node[1 - axis] == ROOT) & (cut.choice == axis + 1))
+    bounds = pairwise(np.searchsorted(split, cube.edges).tolist())
+    return tuple(_ends(tree, cube.node[axis][split[start:stop]]) for start, stop in bounds)
 
 
 def _ends(tree: Hierarchy, split: IntArray) -> IntArray:

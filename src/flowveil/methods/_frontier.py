@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil.methods._lagrange import GROWTH, price_between, rates
+from flowveil.methods._lagrange import GROWTH, price_between, usual_rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class FrontierPoint(NamedTuple):
 def frontier_point(cube: Cube, lam: float, published: IntArray) -> FrontierPoint:
     """Measure a cut that publishes the given cells of a cube."""
     trips = int(cube.trips[published].sum())
-    gbar = float((cube.tiles * cube.trips)[published].sum()) / trips if trips else float("nan")
+    gbar = float((cube.tiles[published] * cube.trips[published]).sum()) / trips if trips else float("nan")
     origin, destination = (len(np.unique(row[published])) for row in cube.node[:2])
     return FrontierPoint(lam, gbar, 1 - trips / cube.total, len(published), origin, destination)
 
@@ -93,7 +93,7 @@ def _best(families: Sequence[Splits], lam: float) -> Cut:
 
 def _coarsest(families: Sequence[Splits]) -> Cut:
     least = min(splits.least_suppressed for splits in families)
-    lam = float(np.median(rates(families[0])))
+    lam = usual_rate(families[0])
     while (cut := _best(families, lam)).suppressed > least:
         lam *= GROWTH
     return cut

@@ -1,6 +1,7 @@
 """Compiled loops over the cells of a cube. Imported only when a method runs: numba is slow to import.
 
-Each is compiled from a plain Python function of the same name with an underscore, which tests run as it stands.
+Each is compiled from a plain Python function of the same name with an underscore, which tests run as it stands. Most
+work on a run of cells, `first` to `stop` - 1, whose parents are all in it.
 """
 
 from __future__ import annotations
@@ -16,44 +17,48 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
 
     ChoiceArray = npt.NDArray[np.int8]
+    CellArray = npt.NDArray[np.int32]
 
 
 def _choose(
     price: float,
+    first: int,
+    stop: int,
     trips: IntArray,
     loss: FloatArray,
-    parent: IntArray,
+    parent: CellArray,
     allowed: BoolArray,
     withheld: FloatArray,
 ) -> tuple[ChoiceArray, FloatArray, FloatArray]:
-    """Decide for every cell, from the smallest up, whether to publish it (0) or to split it along an axis (from 1).
+    """Decide for every cell of a run, from the smallest up, whether to publish it (0) or to split an axis (from 1).
 
     A withheld trip costs `price`. On equal cost a split wins, and the first axis. A cell that may be neither published
     nor split is withheld (-1). Returns the choices, and the cost and the trips withheld of splits along each axis.
     """
-    axes, cells = parent.shape
-    choice = np.zeros(cells, np.int8)
-    cost = np.zeros((axes, cells))
-    lost = np.zeros((axes, cells))
-    for cell in range(cells - 1, -1, -1):
+    axes = len(parent)
+    choice = np.zeros(stop - first, np.int8)
+    cost = np.zeros((axes, stop - first))
+    lost = np.zeros((axes, stop - first))
+    for cell in range(stop - 1, first - 1, -1):
+        here = cell - first
         best = np.inf
         best_lost = 0.0
         best_choice = 0
         for axis in range(axes):
             if allowed[axis, cell]:
-                cost[axis, cell] += price * withheld[axis, cell]
-                lost[axis, cell] += withheld[axis, cell]
-                if cost[axis, cell] < best:
-                    best, best_lost, best_choice = cost[axis, cell], lost[axis, cell], axis + 1
+                cost[axis, here] += price * withheld[axis, cell]
+                lost[axis, here] += withheld[axis, cell]
+                if cost[axis, here] < best:
+                    best, best_lost, best_choice = cost[axis, here], lost[axis, here], axis + 1
             else:
-                cost[axis, cell] = np.inf
+                cost[axis, here] = np.inf
         if loss[cell] < best:
             best, best_lost, best_choice = loss[cell], 0.0, 0
         elif best == np.inf:
             best, best_lost, best_choice = price * trips[cell], float(trips[cell]), -1
-        choice[cell] = best_choice
+        choice[here] = best_choice
         for axis in range(axes):
-            above = parent[axis, cell]
+            above = parent[axis, cell] - first
             if above >= 0:
                 cost[axis, above] += best
                 lost[axis, above] += best_lost
@@ -63,53 +68,96 @@ def _choose(
 choose = njit(cache=True, nogil=True)(_choose)
 
 
-def _published(choice: ChoiceArray, parent: IntArray) -> BoolArray:
-    """Return which cells the choices publish, from the whole down."""
-    axes, cells = parent.shape
-    reached = np.zeros(cells, np.bool_)
-    kept = np.zeros(cells, np.bool_)
-    for cell in range(cells):
-        reached[cell] = cell == 0
+def _publish(
+    first: int, stop: int, choice: ChoiceArray, parent: CellArray, trips: IntArray, loss: FloatArray
+) -> tuple[IntArray, int, float]:
+    """Follow the choices (by cell of the run) down from cells without parents.
+
+    Returns the cells that are published, their trips and their loss.
+    """
+    axes = len(parent)
+    reached = np.zeros(stop - first, np.bool_)
+    published = np.empty(stop - first, np.int64)
+    count = 0
+    sum_of_trips = 0
+    sum_of_loss = 0.0
+    for cell in range(first, stop):
+        here = cell - first
+        top = True
         for axis in range(axes):
-            above = parent[axis, cell]
-            if above >= 0 and reached[above] and choice[above] == axis + 1:
-                reached[cell] = True
-        kept[cell] = reached[cell] and choice[cell] == 0
-    return kept
+            above = parent[axis, cell] - first
+            if above >= 0:
+                top = False
+                if reached[above] and choice[above] == axis + 1:
+                    reached[here] = True
+        reached[here] |= top
+        if reached[here] and choice[here] == 0:
+            published[count] = cell
+            count += 1
+            sum_of_trips += trips[cell]
+            sum_of_loss += loss[cell]
+    return published[:count].copy(), sum_of_trips, sum_of_loss
 
 
-published = njit(cache=True, nogil=True)(_published)
+publish = njit(cache=True, nogil=True)(_publish)
+
+
+def _children(first: int, stop: int, parent: CellArray) -> tuple[IntArray, IntArray]:
+    """Return where the children of each cell of a run start, one row an axis, and the children, sorted by parent."""
+    axes, cells = len(parent), stop - first
+    start = np.zeros((axes, cells + 1), np.int64)
+    child = np.empty((axes, cells), np.int64)
+    for axis in range(axes):
+        for cell in range(first, stop):
+            if parent[axis, cell] >= first:
+                start[axis, parent[axis, cell] - first + 1] += 1
+        for here in range(cells):
+            start[axis, here + 1] += start[axis, here]
+        place = start[axis].copy()
+        for cell in range(first, stop):
+            above = parent[axis, cell] - first
+            if above >= 0:
+                child[axis, place[above]] = cell
+                place[above] += 1
+    return start, child
+
+
+children = njit(cache=True, nogil=True)(_children)
 
 
 def _cell_of_records(
-    choice: ChoiceArray, start: IntArray, child: IntArray, low: IntArray, high: IntArray, rank: IntArray
+    first: int,
+    top: IntArray,
+    choice: ChoiceArray,
+    start: IntArray,
+    child: IntArray,
+    low: IntArray,
+    high: IntArray,
+    rank: IntArray,
 ) -> IntArray:
     """Return for every record the published cell that holds it, -1 where none does.
 
-    The children of a cell along an axis are `child[axis, start[axis, cell]]` and so on; `low` and `high` bound the
-    ranks of a cell's leaves on each axis, `rank` is that of the record.
+    `top` is by record the cell that choices begin with, -1 for none; `rank` is one row an axis. All else is by cell of
+    the run: its choice, its children, and the bounds of the ranks of its leaves.
     """
-    records = rank.shape[1]
-    cell_of = np.full(records, -1, np.int64)
-    if len(choice) == 0:
-        return cell_of
-    for record in range(records):
-        cell = 0
+    cell_of = np.full(len(top), -1, np.int64)
+    for record in range(len(top)):
+        cell = top[record] - first
         while cell >= 0 and choice[cell] > 0:
             axis = choice[cell] - 1
-            first, end = start[axis, cell], start[axis, cell + 1]
+            begin, end = start[axis, cell], start[axis, cell + 1]
             here = rank[axis, record]
-            while end - first > 1:
-                middle = (first + end) // 2
-                if low[axis, child[axis, middle]] <= here:
-                    first = middle
+            while end - begin > 1:
+                middle = (begin + end) // 2
+                if low[axis, child[axis, middle] - first] <= here:
+                    begin = middle
                 else:
                     end = middle
-            cell = child[axis, first] if first < end else -1
+            cell = child[axis, begin] - first if begin < end else -1
             if cell >= 0 and not low[axis, cell] <= here < high[axis, cell]:
                 cell = -1
         if cell >= 0 and choice[cell] == 0:
-            cell_of[record] = cell
+            cell_of[record] = first + cell
     return cell_of
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 GROWTH = 8.0  # of the price until a cut suppresses little enough
 SAME = 1e-12  # relative difference of costs that is rounding
+_SAMPLE = 100_000  # cells
 
 
 def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
@@ -27,7 +28,7 @@ def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
     if enough(fine):
         return fine, fine
     coarse = fine
-    lam = float(np.median(rates(splits)))
+    lam = usual_rate(splits)
     while not enough(coarse):
         if coarse.suppressed == splits.least_suppressed:
             return coarse, coarse
@@ -52,8 +53,9 @@ def price_between(fine: Cut, coarse: Cut) -> float:
     return (coarse.loss - fine.loss) / (fine.suppressed - coarse.suppressed)
 
 
-def rates(splits: Splits) -> FloatArray:
-    """Return the positive losses by trip of the cells that may be published; 1 where there is none."""
-    rate = splits.loss / splits.cube.trips
+def usual_rate(splits: Splits) -> float:
+    """Return a loss by trip that is usual among the cells that may be published: the median of a sample."""
+    sample = slice(None, None, len(splits.cube) // _SAMPLE + 1)
+    rate: FloatArray = splits.loss[sample] / splits.cube.trips[sample]
     rate = rate[np.isfinite(rate) & (rate > 0)]
-    return rate if len(rate) else np.ones(1)
+    return float(np.median(rate)) if len(rate) else 1.0

@@ -18,10 +18,11 @@ def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
     """
     from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
-    parent = tree.parent[None, :]
+    parent = tree.parent[None, :].astype(np.int32)
     nothing = np.zeros((1, len(tree)))
-    choice, _, _ = _kernels.choose(0.0, tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
-    inside = _kernels.published(choice, parent)
+    choice, _, _ = _kernels.choose(0.0, 0, len(tree), tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
+    inside = np.zeros(len(tree), bool)
+    inside[_kernels.publish(0, len(tree), choice, parent, tree.tiles, cost)[0]] = True
     above = np.zeros(len(tree), bool)
     found = tree.parent[inside]
     while (found := found[found >= 0]).size:

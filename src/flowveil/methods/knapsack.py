@@ -14,7 +14,7 @@ from flowveil.methods._volumes import AUTO, origin_cut, targets
 from flowveil.places import ROOT
 
 if TYPE_CHECKING:
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray
     from flowveil.problem import Cube, Problem, Solution
 
 DELTA = 0.01  # the paper's
@@ -69,7 +69,7 @@ def _choose_destinations(cube: Cube, area: int, budget: int, price: float, publi
 
     end = int(np.searchsorted(cube.node[0], cube.node[0][area], side="right"))
     rows = slice(area, end)
-    parent = np.maximum(cube.parent[1, rows] - area, -1)
+    parent = np.maximum(cube.parent[1, rows].astype(np.int64) - area, -1)
     withheld = np.rint(cube.withheld[1, rows]).astype(np.int64)
     publish[rows] = _knapsack.solve_tree(
         budget, price, cube.loss[rows], parent, withheld, np.ascontiguousarray(cube.splittable[1, rows])
@@ -82,7 +82,7 @@ def _as_cut(cube: Cube, inside: BoolArray, above: BoolArray, publish: BoolArray)
     choice = np.full(len(cube), -1, np.int8)
     choice[above[origin]] = 1
     choice[publish] = 0
-    cell: IntArray = cube.parent[1, np.flatnonzero(publish & inside[origin])]
+    cell = cube.parent[1, np.flatnonzero(publish & inside[origin])]
     while (cell := np.unique(cell[cell >= 0])).size:
         choice[cell] = 2
         cell = cube.parent[1, cell]

@@ -70,13 +70,16 @@ def make_frame(bbox: BoundingBox | None) -> IntArray:
 
 
 def tile_points(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: IntArray) -> IntArray:
-    """Return the centres of tiles as whole numbers, rows lon and lat; one outside the frame is moved onto its edge."""
+    """Return the centres of tiles as whole numbers, rows lon and lat; one outside the frame is moved to its edge.
+
+    In the west and south that is a hair inside: a rectangle that ends on these edges would have no width.
+    """
     distinct, position = np.unique(nodes, return_inverse=True)
     lon, lat = places.centers(hierarchy, distinct)
     if not (np.isfinite(lon) & np.isfinite(lat)).all():
         raise InputError("a zone has no centre", "rectangles need lon and lat columns or a geometry for every zone")
     points = np.rint(np.stack([lon, lat]) * UNIT).astype(np.int64)
-    inside: IntArray = np.clip(points, frame[:2, None], frame[2:, None])[:, position]
+    inside: IntArray = np.clip(points, frame[:2, None] + 1, frame[2:, None])[:, position]
     return inside
 
 

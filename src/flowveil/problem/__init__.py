@@ -1,7 +1,7 @@
 """The question a method answers."""
 
 from flowveil.problem._axis import Axis
-from flowveil.problem._cube import Cube, Piece, children
+from flowveil.problem._cube import Cube, Run
 from flowveil.problem._losses import LOSSES
 from flowveil.problem._problem import NodePairs, Problem, Solution
 from flowveil.problem._requirement import AUTO, Requirement, make_requirement, mean_weight
@@ -12,11 +12,10 @@ __all__ = [
     "Axis",
     "Cube",
     "NodePairs",
-    "Piece",
     "Problem",
     "Requirement",
+    "Run",
     "Solution",
-    "children",
     "make_requirement",
     "mean_weight",
 ]

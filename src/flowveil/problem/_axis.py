@@ -21,9 +21,8 @@ class Axis:
 
     hierarchy: Hierarchy
     leaf: IntArray
-    is_place: bool = True  # an end of trips; otherwise their time, or the matrix that they belong to
+    is_place: bool = True  # an end of trips; otherwise their time
     weight: float = 1.0  # of one tile (or step of time) in the loss
-    separate: bool = False  # the top may only be split: nothing is joined across it
 
     @cached_property
     def low(self) -> IntArray:

@@ -111,9 +111,9 @@ def _crowd_passes(
     least_persons: int,
     least_weight: int,
     seen: IntArray,
-    tick: int,
 ) -> bool:
     """Return whether the records hold enough distinct persons, and these enough weight; stop counting once they do."""
+    tick = seen[-1]
     persons = 0
     weight = 0
     for position in range(begin, end):
@@ -154,7 +154,7 @@ def _descend(
     visit_start: IntArray,
     person: IntArray,
     person_weight: IntArray,
-    persons: int,
+    seen: IntArray,
     least_tiles: int,
     tiles: IntArray,
     low: IntArray,
@@ -163,15 +163,14 @@ def _descend(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Find the publishable nodes of the last axis for each group of records that is `fine` on the other axes.
 
-    `rank` is by position and ascends inside a group; `trips` and `weight` are running totals by position. `persons` is
-    0 without a unit. Returns group, node, begin and end (positions) of each, sorted by group and node.
+    `rank` is by position and ascends inside a group; `trips` and `weight` are running totals by position. `seen` is by
+    person the last crowd that they were met in, and then the number of crowds tested; empty without a unit. Returns
+    group, node, begin and end (positions) of each, sorted by group and node.
     """
     group = np.empty(1024, np.int64)
     node = np.empty(1024, np.int64)
     begin = np.empty(1024, np.int64)
     end = np.empty(1024, np.int64)
-    seen = np.zeros(max(persons, 1), np.int64)
-    tick = 0
     count = 0
     for which in range(len(start) - 1):
         if not fine[which]:
@@ -187,10 +186,10 @@ def _descend(
                 child = child_holding(rank[position], first, last, low)
                 run = end_of_run(rank, position, stop, low[child] + tiles[child])
                 good = tiles[child] >= least_tiles and trips[run] - trips[position] >= least_trips
-                if good and persons > 0:
-                    tick += 1
+                if good and len(seen) > 0:
+                    seen[-1] += 1
                     good = crowd_passes(
-                        order, position, run, visit_start, person, person_weight, least_trips, least_weight, seen, tick
+                        order, position, run, visit_start, person, person_weight, least_trips, least_weight, seen
                     )
                 elif good:
                     good = weight[run] - weight[position] >= least_weight

@@ -108,8 +108,7 @@ def _reconstruction(axes: Sequence[Axis]) -> Loss:
     def price(batch: Batch) -> FloatArray:
         pairs = np.ones(len(batch.trips))
         for axis, row in zip(axes, batch.node, strict=True):
-            if not axis.separate:
-                pairs *= axis.hierarchy.tiles[row]
+            pairs *= axis.hierarchy.tiles[row]
         seen = batch.end - batch.begin
         error = 2 * batch.trips * (1 - seen / pairs)
         mean = batch.trips / pairs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil.places import Hierarchy, NodeAreas, RectangleAreas
+from flowveil.places import NodeAreas, RectangleAreas
 from flowveil.problem._axis import Axis
 from flowveil.problem._builder import build_cube
 
@@ -35,16 +35,11 @@ class Problem:
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The dimensions of the tile pairs: origins, destinations, and time and matrices where there are any."""
+        """The dimensions of the tile pairs: origins, destinations, and time where it is a hierarchy."""
         flows = self.flows
         found = [Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)]
         if flows.times is not None and flows.time is not None:
             found.append(Axis(flows.times.hierarchy, flows.time, is_place=False, weight=self.time_weight))
-        if flows.matrix is not None:
-            above = np.zeros(flows.matrix_count + 1, np.int64)
-            above[0] = -1
-            tree, _ = Hierarchy.from_parents(above, np.arange(len(above), dtype=np.uint64))
-            found.append(Axis(tree, flows.matrix + 1, is_place=False, weight=0.0, separate=True))
         return tuple(found)
 
     def part(self, matrix: int) -> Problem:
