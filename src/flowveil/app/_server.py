@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from flowveil._errors import InputError
+from flowveil._scratch import scratch_folder
 from flowveil.app._api import make_api
 from flowveil.app._guard import Guard
-from flowveil.app._private import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def serve(port: int, upload_limit: int, *, open_browser: bool, tell: Callable[[s
     port: 0 for any that is free. upload_limit: bytes of all files that are kept at a time.
     """
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    with _ended_by_signals(), _listening(port) as listener, private_folder() as folder:
+    with _ended_by_signals(), _listening(port) as listener, scratch_folder() as folder:
         number = listener.getsockname()[1]
         address = f"http://{HOST}:{number}/#token={token}"
         api, jobs = make_api(folder, upload_limit)
