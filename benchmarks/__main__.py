@@ -11,6 +11,7 @@ NAMES = [
     "solve",
     "hours",
     "steps",
+    "each",
     "people",
     "study",
     "growth",
@@ -18,6 +19,7 @@ NAMES = [
     "glove",
     "matrices",
     "trajectories",
+    "memory",
     "scale",
 ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import flowveil as fv
+from flowveil.compare._peak import peak_memory
 from flowveil.engine._duckdb import connection
 from flowveil.engine._keys import Tally, key_batches
 from flowveil.flows._build import make_request
@@ -56,7 +56,7 @@ def release(path):
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         found["write"], _ = timed(lambda: made.write(Path(folder) / "out"))
         found["verify"], _ = timed(lambda: fv.verify(Path(folder) / "out", path))
-    found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000  # no other process takes part
+    found["peak"] = peak_memory()  # no other process takes part
     return found
 
 

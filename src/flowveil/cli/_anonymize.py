@@ -63,11 +63,13 @@ def anonymize(
     demand.check(trips)
     with progress() as doing:
         doing("reading trips")
-        flows = trips.flows(doing.rows)
+        whole_pairs = not (elsewhere or totals or beside)
+        flows = trips.flows(doing.rows, **(demand.crowds(trips) if whole_pairs else {}))
         parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
         keywords = demand.keywords(trips) | {"elsewhere": elsewhere}
         keywords |= {"totals": totals, "beside": beside, "areas_from": areas_from}
+        keywords |= {"engine": trips.engine, "master": trips.master}
         release = fv.anonymize(flows, max_suppression=max_suppression, max_gbar=max_gbar, **keywords)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report)

@@ -30,7 +30,7 @@ def frontier(
     demand.check(trips)
     with progress() as doing:
         doing("reading trips")
-        flows = trips.flows(doing.rows)
+        flows = trips.flows(doing.rows, **demand.crowds(trips))
         doing(f"following the frontier of {demand.method}")
         table = fv.frontier(flows, points=points, **demand.keywords(trips))
     if output is not None:

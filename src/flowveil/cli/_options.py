@@ -15,9 +15,10 @@ from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs, people
 from flowveil.cli._presets import PRESETS, choose_k
 from flowveil.cli._terminal import note
-from flowveil.engine import DUCKDB, open_source
+from flowveil.engine import DUCKDB, SPARK, open_source
 from flowveil.methods import find_method
-from flowveil.release import DEFAULT_METHOD
+from flowveil.problem import AUTO
+from flowveil.release import DEFAULT_LOSS, DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,7 @@ class TripOptions:
     ] = None
     timezone: Annotated[str | None, typer.Option(help="Whose clock cuts time, e.g. Europe/Rome.")] = None
     by: Annotated[str | None, typer.Option(metavar="COL,...", help="One matrix a group of these columns.")] = None
-    memory: Annotated[str | None, typer.Option(help="Memory for reading before it spills to disk, e.g. 2GB.")] = None
+    memory: Annotated[str | None, typer.Option(help="Memory to use, e.g. 2GB: reading spills beyond it.")] = None
     engine: Annotated[str, typer.Option(help="What counts trips: duckdb (this machine) or spark.")] = DUCKDB
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="With --engine spark: its cluster, e.g. spark://HOST:PORT.")
@@ -88,8 +89,14 @@ class TripOptions:
         """Describe the trips, which are not read yet."""
         return fv.read_trips(self.source, parse_columns(self.columns), self.where, query=self.query)
 
-    def flows(self, watch: Callable[[int, int | None], None] | None = None) -> fv.Flows:
-        """Read and count the trips; tell what was dropped."""
+    def flows(
+        self,
+        watch: Callable[[int, int | None], None] | None = None,
+        *,
+        k: int | None = None,
+        k_weight: float | None = None,
+    ) -> fv.Flows:
+        """Read and count the trips; tell what was dropped. With k, persons stay on the cluster."""
         flows = fv.build_flows(
             self.read(),
             self.grid,
@@ -107,6 +114,8 @@ class TripOptions:
             memory=self.memory,
             engine=self.engine,
             master=self.master,
+            k=k,
+            k_weight=k_weight,
             watch=watch,
         )
         for text in flows.provenance.notes:
@@ -151,6 +160,15 @@ class DemandOptions:
             "loss": self.loss,
             "options": pairs(self.option or [], "--option"),
         }
+
+    def crowds(self, trips: TripOptions) -> dict[str, Any]:
+        """Return what a cluster is asked to count, where that is all that the method must know of persons."""
+        method = find_method(self.method)
+        if trips.engine != SPARK or trips.time_hierarchy or not method.crowds or self.loss != DEFAULT_LOSS:
+            return {}
+        asked = self.keywords(trips)
+        # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
+        return {"k": asked["k"], "k_weight": None if asked["k_weight"] == AUTO else asked["k_weight"]}
 
 
 def with_query(source: str, query: str | None) -> Any:

@@ -27,8 +27,8 @@ class Aggregate:
     destination: KeyArray
     trips: IntArray
     weight: IntArray | None  # in millionths, summed over trips
-    visit_pair: IntArray | None  # with a unit: distinct (entry, person), sorted
-    visit_person: IntArray | None
+    visit_count: IntArray | None  # with a unit: distinct persons of each entry
+    visit_person: IntArray | None  # who they are, entry by entry, ascending
     person_weight: IntArray | None  # in millionths, by person
     rows: int
     dropped: dict[str, int]

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.fs
 
 from flowveil._errors import InputError
@@ -53,14 +52,16 @@ def cloud_dataset(source: CloudSource) -> Any:
 
     Keys in names of folders (day=007) are text.
     """
+    from pyarrow import dataset  # noqa: PLC0415  slow to import
+
     system, _ = _open(source.address)
     keys = dict.fromkeys(part.split("=")[0] for part in source.paths[0].split("/")[:-1] if "=" in part)
     try:
-        return pa.dataset.dataset(
+        return dataset.dataset(
             list(source.paths),
             format="parquet",
             filesystem=system,
-            partitioning=pa.dataset.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive"),
+            partitioning=dataset.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive"),
         )
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(source.address, error) from None

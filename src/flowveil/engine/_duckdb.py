@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import glob
 import re
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
 from flowveil._errors import FlowveilError, InputError
+from flowveil._memory import parse_memory
 from flowveil._scratch import scratch_folder
 from flowveil.engine._cloud import cloud_dataset
 from flowveil.engine._database import query_reader, query_schema
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
 _CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
 _DUCKDB_SHARE = 0.75  # of the memory allowed; the rest is for rows on their way and the arrays they become
+_LEAST = 64e6  # bytes that DuckDB needs to work at all
 _SEPARATORS = ",;\t|"
 _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quote may be a person or a place
 
@@ -37,7 +39,7 @@ def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]
         con.execute("SET enable_progress_bar = false")  # commands show their own
         try:
             if memory is not None:
-                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * _kilobytes(memory):.0f}KB'")
+                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * parse_memory(memory) / 1000:.0f}KB'")
             yield con
         except duckdb.Error as error:
             if "Out of Memory Error" in str(error):  # also where one query reads from another
@@ -78,11 +80,11 @@ def streamed(
             reader.close()
 
 
-def _kilobytes(memory: str) -> float:
-    written = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", memory)
-    if written is None:
-        raise InputError(f"{memory!r} is not an amount of memory", "write it like --memory 2GB")
-    return float(written[1]) * float(1024 if written[3] else 1000) ** "KMGT".index(written[2])
+def make_room(con: duckdb.DuckDBPyConnection, memory: str, arrays: float) -> None:
+    """Leave so many bytes of the memory allowed to arrays; DuckDB spills what it has no room for any more."""
+    share = min(_DUCKDB_SHARE * parse_memory(memory), max(parse_memory(memory) - arrays, _LEAST))
+    with suppress(duckdb.OutOfMemoryException):  # what it holds cannot be spilled: it keeps its share
+        con.execute(f"SET memory_limit = '{share / 1000:.0f}KB'")
 
 
 def column_names(source: Source) -> tuple[str, ...]:

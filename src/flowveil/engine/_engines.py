@@ -1,17 +1,24 @@
-"""Which engine counts trips: this machine, or a cluster."""
+"""Which engine counts trips and solves matrices: this machine, or a cluster."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.engine import _local, _spark
+from flowveil._spread import over_cores
+from flowveil.engine import _local, _spark, _spark_crowds, _spark_spread
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flowveil._spread import Spread
     from flowveil.engine._aggregate import Aggregate
     from flowveil.engine._keys import Index
     from flowveil.engine._local import Watch
     from flowveil.engine._rows import Request
+    from flowveil.engine._spark_crowds import Cluster
 
 DUCKDB, SPARK = "duckdb", "spark"
 
@@ -42,3 +49,32 @@ def aggregate(
     if engine == SPARK:
         return _spark.aggregate(request, index, master, memory, step)
     return _local.aggregate(request, index, memory, step, watch)
+
+
+@contextmanager
+def counting(
+    request: Request,
+    index: Index,
+    memory: str | None = None,
+    step: Index | None = None,
+    *,
+    engine: str = DUCKDB,
+    master: str | None = None,
+    watch: Watch | None = None,
+    persons_stay: bool = False,
+) -> Iterator[tuple[Aggregate, Cluster | None]]:
+    """Count trips as `aggregate` does; with `persons_stay` without persons, which a cluster may then be asked about."""
+    if not persons_stay or request.unit is None:
+        yield aggregate(request, index, memory, step, engine=engine, master=master, watch=watch), None
+        return
+    check_engine(engine, master)
+    if engine != SPARK:
+        raise InputError("k was given, but this engine has no cluster that persons could stay on", "leave out k")
+    with _spark_crowds.persons_stay(request, index, master, memory, step) as (counted, cluster):
+        yield counted, cluster
+
+
+def choose_spread(engine: str, master: str | None) -> Spread:
+    """Return the engine's way to do the same work on many parts."""
+    check_engine(engine, master)
+    return partial(_spark_spread.over_executors, master=master) if engine == SPARK else over_cores

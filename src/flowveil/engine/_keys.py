@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter, deque
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flowveil._cores import work_ahead
 from flowveil.engine._rows import inside_sql, problem_sql, rows_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from concurrent.futures import Future
 
     import duckdb
 
@@ -81,27 +81,16 @@ def key_batches(
     `index` maps (lon, lat) or (zone id) to tile keys, `step` maps (time, aware) to steps; both let other threads work.
     A trip without a column of counts is one trip and has no `trips` here.
     """
-    cores = cores or os.cpu_count() or 1
     reader = con.sql(_sql(con, request)).to_arrow_reader(_BATCH_ROWS)
-    waiting: deque[Future[tuple[pa.RecordBatch, Tally]]] = deque()
-
-    def next_done() -> pa.RecordBatch:
-        batch, seen = waiting.popleft().result()
-        tally.add(seen)
-        if watch is not None:
-            watch(tally.rows)
-        return batch
-
-    pool = ThreadPoolExecutor(cores)
+    work = partial(_key, request=request, index=index, step=step)
     try:
-        for rows in reader:
-            waiting.append(pool.submit(_key, rows, request, index, step))
-            if len(waiting) > cores:
-                yield next_done()
-        while waiting:
-            yield next_done()
+        with closing(work_ahead(work, reader, cores)) as done:
+            for batch, seen in done:
+                tally.add(seen)
+                if watch is not None:
+                    watch(tally.rows)
+                yield batch
     finally:
-        pool.shutdown(cancel_futures=True)
         reader.close()
 
 

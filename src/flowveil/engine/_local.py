@@ -42,7 +42,7 @@ def aggregate(
             told = None if watch is None else partial(_tell, watch, _total(rows, request))
             batches = key_batches(rows, request, index, step, tally, watch=told)
             group_visits(con, request, batches)
-        return read_visits(con, request, tally)
+        return read_visits(con, request, tally, memory)
 
 
 def _tell(watch: Watch, total: int | None, rows: int) -> None:

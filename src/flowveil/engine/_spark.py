@@ -16,11 +16,13 @@ from flowveil._errors import InputError
 from flowveil.engine._duckdb import connection, mask, streamed, types
 from flowveil.engine._keys import Tally, key_schema
 from flowveil.engine._source import FileSource
-from flowveil.engine._spark_worker import TALLY, key_files, key_rows, packed, signed, unpacked
+from flowveil.engine._spark_worker import TALLY, key_files, key_rows, packed, signed, untold
 from flowveil.engine._visits import read_visits, visit_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import duckdb
 
     from flowveil.engine._aggregate import Aggregate
     from flowveil.engine._keys import Index
@@ -34,6 +36,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # 007 is not 7
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # few visits are kept in few parts
 }
 
 
@@ -45,23 +48,50 @@ def aggregate(
     Every executor runs the same SQL and the same index on its rows (flowveil must be installed there), and Spark groups
     by pair and person. What leaves the cluster is one row for each person on each pair, which DuckDB sorts here.
     """
-    if not isinstance(request.source, FileSource):
+    with grouped_visits(request, index, master, memory, step) as (con, visits):
+        return read_grouped(con, visits, request, memory)
+
+
+@contextmanager
+def grouped_visits(
+    request: Request, index: Index, master: str | None, memory: str | None, step: Index | None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Any]]:
+    """Open DuckDB here, and visits as a frame of Spark, which has computed nothing yet."""
+    source = request.source
+    if not isinstance(source, FileSource):
         raise InputError("Spark reads trips from files only", "give Parquet or CSV files, or use --engine duckdb")
     with connection(memory) as con, _session(master) as session:
-        tally = Tally()
-        visits = _visits(_key(session, request, request.source, types(con, request.source), index, step), request)
-        schema = _visit_schema(request)
-        with streamed(con, "grouped", schema, unpacked(_rows(visits), schema, tally)):
-            con.execute("CREATE TEMP TABLE visits AS SELECT * FROM grouped")
-        return read_visits(con, request, tally)
+        keys, sums = visit_columns(request)
+        keyed = _key(session, request, source, types(con, source), index, step)
+        yield con, add_up(keyed, [TALLY, *keys], sums)
 
 
-def _rows(frame: Any) -> Iterator[Any]:
-    """Yield the rows of a frame, one partition after the other; the work begins here."""
+def add_up(frame: Any, keys: Sequence[str], sums: Mapping[str, str]) -> Any:
+    """Group a frame of Spark by keys, with sums by name in SQL."""
+    from pyspark.sql import functions  # noqa: PLC0415  an extra
+
+    return frame.groupBy(*keys).agg(*(functions.expr(sql).alias(name) for name, sql in sums.items()))
+
+
+def read_grouped(con: duckdb.DuckDBPyConnection, visits: Any, request: Request, memory: str | None) -> Aggregate:
+    """Fetch visits from the cluster and return them as arrays."""
+    tally = Tally()
+    schema = _visit_schema(request)
+    with streamed(con, "grouped", schema, untold(fetch(visits), schema, tally)):
+        con.execute("CREATE TEMP TABLE visits AS SELECT * FROM grouped")
+    return read_visits(con, request, tally, memory)
+
+
+def fetch(frame: Any) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a frame, one partition after the other; the work begins here.
+
+    They are packed into few large values on the way: Spark hands over rows one by one.
+    """
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     try:
-        yield from frame.toLocalIterator()
+        for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():
+            yield from pa.ipc.open_stream(bytes(row["batch"]))
     except PySparkException as error:
         raise InputError(f"Spark cannot count the trips: {_reason(error)}", _HINT) from None
 
@@ -96,15 +126,6 @@ def _with_folders(reader: Any, source: FileSource, kinds: dict[str, str]) -> Any
         if kind == "string" and kinds[name] in _FOLDER_TYPES:
             frame = frame.withColumn(name, frame[f"`{name}`"].cast(_FOLDER_TYPES[kinds[name]]))
     return frame
-
-
-def _visits(keyed: Any, request: Request) -> Any:
-    """Return visits packed into few large values: Spark hands over rows one by one."""
-    from pyspark.sql import functions  # noqa: PLC0415
-
-    keys, sums = visit_columns(request)
-    grouped = keyed.groupBy(TALLY, *keys).agg(*(functions.expr(sql).alias(name) for name, sql in sums.items()))
-    return grouped.mapInArrow(packed, "batch binary")
 
 
 def _visit_schema(request: Request) -> pa.Schema:

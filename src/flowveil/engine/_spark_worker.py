@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -70,17 +70,16 @@ def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()])], ["batch"])
 
 
-def unpacked(rows: Iterable[Any], schema: pa.Schema, tally: Tally) -> Generator[pa.RecordBatch]:
-    """Yield visits from packed values, and add up what is told of other rows."""
-    for row in rows:
-        for batch in pa.ipc.open_stream(bytes(row["batch"])):
-            told = batch[TALLY].is_valid()
-            for text, times in zip(batch[TALLY].filter(told), batch["trips"].filter(told), strict=True):
-                for _ in range(times.as_py()):
-                    tally.add(_read(text.as_py()))
-            visits = batch.filter(batch[TALLY].is_null())
-            columns = [visits[item.name].view(item.type) for item in schema]
-            yield pa.record_batch(columns, schema=schema)
+def untold(batches: Iterable[pa.RecordBatch], schema: pa.Schema, tally: Tally) -> Generator[pa.RecordBatch]:
+    """Yield visits by themselves, and add up what is told of other rows."""
+    for batch in batches:
+        told = batch[TALLY].is_valid()
+        for text, times in zip(batch[TALLY].filter(told), batch["trips"].filter(told), strict=True):
+            for _ in range(times.as_py()):
+                tally.add(_read(text.as_py()))
+        visits = batch.filter(batch[TALLY].is_null())
+        columns = [visits[item.name].view(item.type) for item in schema]
+        yield pa.record_batch(columns, schema=schema)
 
 
 def _write(tally: Tally) -> str:

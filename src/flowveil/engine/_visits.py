@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
+from flowveil._memory import FLOW_COLUMN, FLOW_VISIT, check_room, parse_memory
 from flowveil.engine._aggregate import Aggregate, Labels
-from flowveil.engine._duckdb import streamed
+from flowveil.engine._duckdb import make_room, streamed
 from flowveil.engine._keys import UNKNOWN, key_columns, key_schema
 from flowveil.engine._rows import BAD_WEIGHT, OUTSIDE
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 _LARGEST_SUM = 2**62
 _BATCH_ROWS = 1_000_000
-_PEOPLE = ("visit_pair", "visit_person", "person_weight")
+_LATER_PAIR, _LATER_VISIT = 90, 40  # bytes beside those of flows while a release is measured: for one or the other
+_HINT = "use a coarser grid or larger zones, raise --memory, or keep persons on a cluster with --engine spark"
+_PEOPLE = ("visit_count", "visit_person", "person_weight")
 
 
 def visit_columns(request: Request) -> tuple[list[str], dict[str, str]]:
@@ -46,8 +49,8 @@ def group_visits(con: duckdb.DuckDBPyConnection, request: Request, keyed: Genera
         con.execute(f"CREATE TEMP TABLE visits AS SELECT {selected} FROM keyed GROUP BY {', '.join(keys)}")
 
 
-def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally) -> Aggregate:
-    """Return the table `visits` as arrays."""
+def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, memory: str | None = None) -> Aggregate:
+    """Return the table `visits` as arrays, or raise if these do not fit into the memory allowed."""
     dropped = dict(sorted(tally.problems.items()))
     outside = dropped.pop(OUTSIDE, 0)
     if dropped.pop(BAD_WEIGHT, 0):
@@ -55,7 +58,7 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally) 
             f"the weight column {request.weight!r} has values that are not numbers of people",
             "weights are finite, not negative and at most 1e9; drop other rows with --where",
         )
-    entries = _entries(con, request)
+    entries = _entries(con, request, memory)
     persons = entries.pop("persons")
     people = _people(con, request, persons) if request.unit else dict.fromkeys(_PEOPLE)
     return Aggregate(
@@ -69,7 +72,7 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally) 
     )
 
 
-def _entries(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
+def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: str | None) -> dict[str, Any]:
     """Return the keys of all entries, sorted, with trips, weights and number of persons."""
     names = key_columns(request)
     keys = ", ".join(names)
@@ -79,6 +82,8 @@ def _entries(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]
         raise InputError("the sums of counts or weights pass 64 bits", "use smaller counts or weights")
     added = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in sums)
     con.execute(f"CREATE TEMP TABLE entries AS SELECT {keys}, {added}, count(*) AS persons FROM visits GROUP BY {keys}")
+    if memory is not None:
+        _check_memory(con, request, memory)
     labels = {name: _labels(con, name) for name in names if name.startswith("by_")}
     found = _fetch(con, "entries", "*", keys, labels)
     con.execute("DROP TABLE entries")
@@ -88,6 +93,19 @@ def _entries(con: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]
         "weight": found.get("weight"),
         **{name: found[name] for name in ("origin", "destination", "trips", "persons")},
     }
+
+
+def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: str) -> None:
+    """Raise if the arrays of flows, and what it takes to measure a release of them, do not fit; else make room."""
+    pairs, visits = (
+        int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]) for table in ("entries", "visits")
+    )
+    visits = visits if request.unit else 0
+    columns = len(key_columns(request)) + (2 if request.weight else 1)
+    flows = FLOW_COLUMN * columns * pairs + FLOW_VISIT * visits
+    counted = f"{pairs:,} pairs of tiles" + (f" that persons travel on {visits:,} times" if request.unit else "")
+    check_room(parse_memory(memory), flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
+    make_room(con, memory, FLOW_COLUMN * ((columns + 1) * pairs + visits))
 
 
 def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray) -> dict[str, Any]:
@@ -100,14 +118,19 @@ def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray)
     weight = None
     if request.weight:
         if con.execute("SELECT 1 FROM persons WHERE least <> most LIMIT 1").fetchall():
-            raise InputError(
-                f"a value of {request.unit!r} has several values of {request.weight!r}",
-                "a person has one weight; average it first, or leave out the unit",
-            )
+            raise several_weights(request)
         weight = _fetch(con, "persons", "CAST(least AS BIGINT) AS least", "rank", {})["least"]
     keys = ", ".join(key_columns(request))
     rank = _fetch(con, "visits JOIN persons USING (person)", "rank", f"{keys}, rank", {}, int(persons.sum()))["rank"]
-    return dict(zip(_PEOPLE, (np.repeat(np.arange(len(persons)), persons), rank, weight), strict=True))
+    return dict(zip(_PEOPLE, (persons, rank, weight), strict=True))
+
+
+def several_weights(request: Request) -> InputError:
+    """Return what is said of a person whose trips do not all have the same weight."""
+    return InputError(
+        f"a value of {request.unit!r} has several values of {request.weight!r}",
+        "a person has one weight; average it first, or leave out the unit",
+    )
 
 
 def _labels(con: duckdb.DuckDBPyConnection, name: str) -> pa.Array:

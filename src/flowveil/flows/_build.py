@@ -6,26 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.engine import DUCKDB, Request, aggregate
-from flowveil.flows._flows import Flows, People, Provenance
-from flowveil.flows._matrices import check_groups, number_matrices
-from flowveil.places import Zones, choose_places, parse_bbox
-from flowveil.times import build_tree, parse_hierarchy, parse_steps
-from flowveil.trips import LOOKS_COUNTED, Trips, needed, read_trips
+from flowveil._memory import parse_memory
+from flowveil.engine import DUCKDB, Request, counting
+from flowveil.flows._assemble import assemble, count_crowds, grow_trees
+from flowveil.flows._flows import Flows, Provenance
+from flowveil.flows._matrices import check_groups
+from flowveil.flows._notes import check_counted, notes
+from flowveil.places import choose_places, parse_bbox
+from flowveil.times import parse_hierarchy, parse_steps
+from flowveil.trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from flowveil._arrays import IntArray, KeyArray
-    from flowveil.engine import Aggregate
     from flowveil.places import Places
     from flowveil.times import Levels, TimeSteps
-
-_SHOWN_ZONES = 10
-_MANY = 0.1  # share of rows from which on dropping them deserves a warning
 
 
 def build_flows(
@@ -46,6 +42,8 @@ def build_flows(
     memory: str | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
+    k: int | None = None,
+    k_weight: float | None = None,
     watch: Callable[[int, int | None], None] | None = None,
 ) -> Flows:
     """Count trips, distinct persons and weights between tiles.
@@ -60,8 +58,11 @@ def build_flows(
     timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
     with a matrix of its own.
     strict: raise on rows that cannot be used in place of dropping and counting them.
-    memory: what reading may use before it spills to disk, e.g. "2GB".
+    memory: what may be used, e.g. "2GB": reading spills to disk beyond it, and flows that would not fit are refused.
     engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
+    k, k_weight: with Spark and a unit, persons stay on the cluster, which counts the pairs of areas with at least k
+    persons (who stand for k_weight people). These flows serve releases that ask for as much or more, of methods that
+    choose among such pairs, with the loss "tiles". Without k, ids of persons come here.
     watch: called while rows are read, with how many were and how many there are (None if that is not known).
     """
     table = trips if isinstance(trips, Trips) else read_trips(trips)
@@ -72,36 +73,26 @@ def build_flows(
     check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
-    step = None if steps is None else steps.index
-    counted = aggregate(request, places.index, memory, step, engine=engine, master=master, watch=watch)
-    if not len(counted.trips):
-        why = "; ".join(_sentences(counted)) or "the input has no rows"
-        raise InputError(f"no trip can be used: {why}", _hint(counted, places))
-    if strict and counted.dropped:
-        raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places))
-    origins, origin = _axis(places, counted.origin)
-    destinations, destination = _axis(places, counted.destination)
-    matrix, matrices = number_matrices(counted, None if levels else steps, groups)
-    times, moment = None, None
-    if levels is not None and counted.time is not None:
-        seen, position = np.unique(counted.time, return_inverse=True)
-        times, node = build_tree(levels, seen)
-        moment = node[position]
-    keys = [key for key in (destination, origin, moment, matrix) if key is not None]
-    order = np.lexsort(keys)
-    return Flows(
-        places=places,
-        origins=origins,
-        destinations=destinations,
-        origin=origin[order],
-        destination=destination[order],
-        trips=counted.trips[order],
-        weight=None if counted.weight is None else counted.weight[order],
-        people=_people(counted, order),
-        matrix=None if matrix is None else matrix[order],
-        matrices=matrices,
-        time=None if moment is None else moment[order],
-        times=times,
+    if k is not None and levels is not None:
+        raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
+    with counting(
+        request,
+        places.index,
+        memory,
+        None if steps is None else steps.index,
+        engine=engine,
+        master=master,
+        watch=watch,
+        persons_stay=k is not None,
+    ) as (counted, cluster):
+        check_counted(counted, places, strict=strict)
+        ends = grow_trees(places, counted)
+        flows = assemble(places, counted, ends, (levels, steps), groups)
+        if k is not None and cluster is not None:
+            flows = replace(flows, people=count_crowds(cluster, counted, ends, k, k_weight))
+    return replace(
+        flows,
+        memory=None if memory is None else parse_memory(memory),
         provenance=Provenance(
             source=table.source,
             columns=table.mapping,
@@ -118,7 +109,7 @@ def build_flows(
             dropped=counted.dropped,
             outside_bbox=counted.outside_bbox,
             unknown_zones=counted.unknown_zones,
-            notes=(*_count_notes(table, request), *_notes(counted, places)),
+            notes=notes(table, request, counted, places),
         ),
     )
 
@@ -172,68 +163,3 @@ def make_request(
         weight=weight,
         bbox=bbox,
     )
-
-
-def _axis(places: Places, keys: KeyArray) -> tuple[Any, IntArray]:
-    seen, position = np.unique(keys, return_inverse=True)
-    hierarchy, node = places.hierarchy(seen)
-    return hierarchy, node[position]
-
-
-def _people(counted: Aggregate, order: IntArray) -> People | None:
-    if counted.visit_pair is None or counted.visit_person is None:
-        return None
-    count = np.bincount(counted.visit_pair, minlength=len(order))
-    start = (np.cumsum(count) - count)[order]
-    count = count[order]
-    visit = np.arange(len(counted.visit_pair)) + np.repeat(start - (np.cumsum(count) - count), count)
-    return People(np.repeat(np.arange(len(order)), count), counted.visit_person[visit], counted.person_weight)
-
-
-def _notes(counted: Aggregate, places: Places) -> tuple[str, ...]:
-    hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
-    return (*places.report(), *_sentences(counted), *([hint] if hint else []))
-
-
-def _count_notes(trips: Trips, request: Request) -> list[str]:
-    """Say how many trips a row stands for, where the names of columns leave a doubt."""
-    if request.count and "count" not in trips.mapping:
-        return [f"column {request.count!r} is read as the number of trips of a row (--columns count= if it is not)"]
-    if request.by_zone and not request.count and not request.unit and "count" not in trips.mapping:
-        for column in trips.available:
-            if column.lower() in LOOKS_COUNTED:
-                return [f"each row counts as one trip; if column {column!r} counts trips, say --columns count={column}"]
-    return []
-
-
-def _sentences(counted: Aggregate) -> list[str]:
-    found = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
-    if (lost := sum(counted.dropped.values())) > _MANY * counted.rows:
-        found.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
-    if counted.unknown_zones:
-        shown = ", ".join(counted.unknown_zones[:_SHOWN_ZONES])
-        more = len(counted.unknown_zones) - _SHOWN_ZONES
-        found.append(f"unknown zones: {shown}" + (f" and {more:,} more" if more > 0 else ""))
-    if counted.outside_bbox:
-        found.append(f"{counted.outside_bbox:,} of {counted.rows:,} rows left out: an end lies outside the bbox")
-    return found
-
-
-def _extra_hint(counted: Aggregate, places: Places) -> str | None:
-    if counted.decimal_comma:
-        return "numbers are written with a decimal comma: write 4.5, not 4,5"
-    if 2 * counted.dropped.get("out of range", 0) > counted.rows and not counted.swapped:
-        return "coordinates are longitude and latitude in degrees: these look like meters or another unit"
-    if counted.swapped:
-        return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
-    if counted.unknown_zones and isinstance(places, Zones):
-        return places.hint_for(counted.unknown_zones)
-    return None
-
-
-def _hint(counted: Aggregate, places: Places) -> str:
-    if extra := _extra_hint(counted, places):
-        return extra
-    if counted.outside_bbox and not counted.dropped:
-        return "check the bbox: west, south, east, north in degrees"
-    return "mend these rows, filter them with --where, or check the columns"

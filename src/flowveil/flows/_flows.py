@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from flowveil.flows._crowds import Crowds, lowest_above
+from flowveil.flows._people import Measures, People
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,24 +18,6 @@ if TYPE_CHECKING:
     from flowveil.engine import Source
     from flowveil.places import BoundingBox, Hierarchy, Places
     from flowveil.times import TimeTree
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """Who travels on which tile pair: distinct persons do not add up, so they are kept one by one."""
-
-    pair: IntArray  # tile pair, ascending
-    person: IntArray  # person, numbered from 0; each (pair, person) occurs once
-    weight: IntArray | None  # by person, in millionths
-
-
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """Size of groups of trips: one entry a group."""
-
-    trips: IntArray
-    persons: IntArray | None  # distinct persons; None without a unit
-    weight: IntArray | None  # weights of distinct persons (of trips without a unit), in millionths
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +58,13 @@ class Flows:
     destination: IntArray
     trips: IntArray
     weight: IntArray | None = None  # sum over trips, in millionths
-    people: People | None = None
+    people: People | Crowds | None = None
     provenance: Provenance = field(default_factory=Provenance)
     matrix: IntArray | None = None  # by tile pair: which matrix
     matrices: pa.Table | None = None  # by matrix: its step of time and its groups
     time: IntArray | None = None  # by tile pair: leaf of `times`
     times: TimeTree | None = None
+    memory: int | None = None  # bytes that these and what becomes of them may use; None for any number
 
     def __len__(self) -> int:
         return len(self.trips)
@@ -86,7 +73,7 @@ class Flows:
         parts = f" in {self.matrix_count:,} matrices" if self.matrix_count > 1 else ""
         return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}>"
 
-    @property
+    @cached_property
     def total(self) -> int:
         """All trips."""
         return int(self.trips.sum())
@@ -103,7 +90,9 @@ class Flows:
         start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
         rows = slice(start, stop)
         people = self.people
-        if people is not None:
+        if isinstance(people, Crowds):
+            people = people.part(matrix)
+        elif people is not None:
             visits = slice(*np.searchsorted(people.pair, [start, stop]).tolist())
             people = People(people.pair[visits] - start, people.person[visits], people.weight)
         return replace(
@@ -123,6 +112,8 @@ class Flows:
         trips = add_by_group(group, self.trips, count)
         if self.people is None:
             return Measures(trips, None, None if self.weight is None else add_by_group(group, self.weight, count))
+        if isinstance(self.people, Crowds):
+            return self.people.measure(trips, *self._lowest_pairs(group, count))
         of_group, person = _visits_by_group(self.people, group)
         persons = np.bincount(of_group, minlength=count).astype(np.int64)
         if self.people.weight is None:
@@ -143,13 +134,31 @@ class Flows:
             people=people,
         )
 
+    def _lowest_pairs(self, group: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return by group its matrix (-1 if there are several) and the lowest nodes that hold all of its ends."""
+        inside = group >= 0
+        group = group[inside]
+        matrix = np.zeros(len(group), np.int64) if self.matrix is None else self.matrix[inside]
+        low, high = np.full(count, self.matrix_count), np.full(count, -1)
+        np.minimum.at(low, group, matrix)
+        np.maximum.at(high, group, matrix)
+        return (
+            np.where(low == high, low, -1),
+            lowest_above(self.origins, group, self.origin[inside], count),
+            lowest_above(self.destinations, group, self.destination[inside], count),
+        )
 
-def _visits_by_group(people: People, group: IntArray) -> tuple[IntArray, IntArray]:
+
+def _visits_by_group(people: People | Crowds, group: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct (group, person), sorted, for a grouping of tile pairs (-1 for none)."""
-    of_visit = group[people.pair]
-    inside = of_visit >= 0
+    key = group[people.pair]
+    inside = key >= 0
     persons = int(people.person.max(initial=0)) + 1
-    return np.divmod(np.unique(of_visit[inside] * persons + people.person[inside]), persons)
+    key = key[inside]
+    key *= persons  # in place: visits are what there is most of
+    key += people.person[inside]
+    key.sort()
+    return np.divmod(key[np.append(True, key[1:] != key[:-1])] if len(key) else key, persons)
 
 
 def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:

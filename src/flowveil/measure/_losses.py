@@ -89,8 +89,9 @@ def _distances(volumes: Volumes, extent: Extent) -> dict[str, float] | None:
         return None
     weights = np.tile(volumes.pairs[extent.group >= 0], 2).astype(np.float64)
     mean = np.average(meters, weights=weights)
-    order = np.argsort(meters)
-    reached = np.cumsum(weights[order])
-    median = meters[order][np.searchsorted(reached, reached[-1] / 2)]
     deviation = np.sqrt(np.average((meters - mean) ** 2, weights=weights))
+    order = np.argsort(meters)
+    reached = weights[order]
+    np.cumsum(reached, out=reached)  # in place: there is a number for each end of each pair of tiles
+    median = meters[order[np.searchsorted(reached, reached[-1] / 2)]]
     return {"mean": float(mean), "median": float(median), "sd": float(deviation)}

@@ -173,11 +173,11 @@ def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntA
     inside = group >= 0
     distances = []
     for hierarchy, leaf, areas, area in (
-        (flows.origins, flows.origin[inside], sides[0], ends[0][group[inside]]),
-        (flows.destinations, flows.destination[inside], sides[1], ends[1][group[inside]]),
+        (flows.origins, flows.origin, sides[0], ends[0]),
+        (flows.destinations, flows.destination, sides[1], ends[1]),
     ):
         width = int(area.max(initial=0)) + 1
-        distinct, position = np.unique(leaf * width + area, return_inverse=True)
+        distinct, position = np.unique(leaf[inside] * width + area[group[inside]], return_inverse=True)
         tile, other = np.divmod(distinct, width)
         tiles = NodeAreas(flows.places, hierarchy)
         meters = meters_between(*_centers(tiles, tile), *_centers(areas, other))

@@ -14,7 +14,7 @@ from flowveil.places import ROOT
 from flowveil.problem import Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
 
@@ -158,8 +158,7 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> In
     from flowveil.methods import _kernels  # noqa: PLC0415 numba is slow to import
 
     cube, axes, (first, stop) = cut.cube, problem.axes, (run.cells.start, run.cells.stop)
-    low = np.stack([axis.low[row] for axis, row in zip(axes, cube.node[:, first:stop], strict=True)])
-    tiles = [axis.hierarchy.tiles[row] for axis, row in zip(axes, cube.node[:, first:stop], strict=True)]
+    nodes = cube.node[:, first:stop]
     top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)
     matrix = problem.flows.matrix
     found: IntArray = _kernels.cell_of_records(
@@ -167,10 +166,18 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> In
         np.full(records.stop - records.start, top[0]) if matrix is None else top[matrix[records]],
         cut.choice[first:stop],
         *_kernels.children(first, stop, cube.parent),
-        low,
-        low + np.stack(tiles),
-        np.stack([axis.low[axis.leaf[records]] for axis in axes]),
+        _stack(nodes.shape, (axis.low[row] for axis, row in zip(axes, nodes, strict=True))),
+        _stack(nodes.shape, ((axis.low + axis.hierarchy.tiles)[row] for axis, row in zip(axes, nodes, strict=True))),
+        _stack((len(axes), records.stop - records.start), (axis.low[axis.leaf[records]] for axis in axes)),
     )
+    return found
+
+
+def _stack(shape: tuple[int, ...], rows: Iterable[IntArray]) -> IntArray:
+    """Return rows one below the other, made one at a time: there is no room for all of them twice."""
+    found = np.empty(shape, np.int64)
+    for place, row in enumerate(rows):
+        found[place] = row
     return found
 
 

@@ -3,45 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
+from flowveil.flows import People, Provenance
 from flowveil.problem import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from flowveil._arrays import IntArray
+    from flowveil._spread import Spread
+    from flowveil.flows import Flows
     from flowveil.problem import Problem
 
     Solve = Callable[[Problem], Solution]
 
 
-def solve_each(solve: Solve, problem: Problem) -> Solution:
-    """Return the solutions of all matrices as one.
+def solve_each(solve: Solve, problem: Problem, spread: Spread) -> Solution:
+    """Return the solutions of all matrices as one; `spread` says where they are solved, and changes nothing else.
 
     A matrix that cannot be published within its share of the budget tries again with what the others left of it; if
     that fails too, it is withheld as a whole.
     """
     if problem.max_gbar is not None:
         raise InputError("matrices that are solved one by one have no common precision", "give a budget, or use mosaic")
-    count = problem.flows.matrix_count
-    found = [_attempt(solve, problem.part(matrix)) for matrix in range(count)]
-    spent = sum(_withheld(problem.part(matrix), found[matrix]) for matrix in range(count))
-    for matrix in [matrix for matrix, solution in enumerate(found) if solution is None]:
-        part = problem.part(matrix)
-        if problem.budget < problem.flows.total:  # otherwise it had all it could get
+    bare = replace(problem, flows=_bare(problem.flows))
+    parts = [bare.part(matrix) for matrix in range(problem.flows.matrix_count)]
+    found = spread(partial(_attempt, solve), parts, _shared(bare.flows))
+    spent = sum(map(_withheld, parts, found))
+    more = problem.budget < problem.flows.total  # otherwise all had what they could get
+    for matrix, part in enumerate(parts):
+        if found[matrix] is None and more and part.flows.total >= problem.requirement.k:
             left = problem.budget - spent + part.flows.total
             found[matrix] = _attempt(solve, replace(part, budget=min(max(left, 0), part.flows.total)))
             spent += _withheld(part, found[matrix]) - part.flows.total
     return join(problem, found)
 
 
+def _bare(flows: Flows) -> Flows:
+    """Return flows that tell a method all it may know, and nothing of where trips came from."""
+    return replace(flows, provenance=Provenance(bbox=flows.provenance.bbox))
+
+
+def _shared(flows: Flows) -> list[object]:
+    """Return what all matrices have in common."""
+    weight = flows.people.weight if isinstance(flows.people, People) else None
+    found = [flows.places, flows.origins, flows.destinations, flows.times, flows.provenance, weight]
+    return [item for item in found if item is not None]
+
+
 def _attempt(solve: Solve, part: Problem) -> Solution | None:
     try:
-        solution = solve(part)
+        solution = solve(replace(part))  # a copy, so that its cube goes with it
     except PromiseError:
         return None
     return solution if len(solution.origin) else None

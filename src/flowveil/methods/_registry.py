@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError, UnknownNameError
+from flowveil._spread import over_cores
 from flowveil.methods import (
     atg,
     crosscut,
@@ -24,6 +26,7 @@ from flowveil.methods._each import solve_each
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from flowveil._spread import Spread
     from flowveil.methods._frontier import FrontierPoint
     from flowveil.problem import Problem, Solution
 
@@ -65,6 +68,7 @@ class Method:
     losses: bool = False  # can it minimize any loss, and reach a given precision?
     joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
     times: bool = False  # can time be one of its axes?
+    crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Any] | None) -> dict[str, Value]:
         """Return the options given, checked."""
@@ -74,15 +78,18 @@ class Method:
                 raise UnknownNameError(f"option of {self.name}", name, known)
         return {name: known[name].parse(value) for name, value in (given or {}).items()}
 
-    def run(self, problem: Problem, options: Mapping[str, Value]) -> Solution:
-        """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each."""
+    def run(self, problem: Problem, options: Mapping[str, Value], spread: Spread = over_cores) -> Solution:
+        """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each.
+
+        These are solved where `spread` sends them.
+        """
         own = {name: value for name, value in options.items() if name != BUDGET.name}
         budget = options.get(BUDGET.name, BUDGET.default)
         if budget not in BUDGETS:
             raise UnknownNameError("budget", str(budget), BUDGETS)
         if problem.flows.matrices is None or (self.joint and budget == BUDGET.default):
             return self.solve(problem, **own)
-        return solve_each(lambda part: self.solve(part, **own), problem)
+        return solve_each(partial(self.solve, **own), problem, spread)
 
 
 BUDGETS = ("whole", "each")
@@ -102,6 +109,7 @@ _METHODS = (
         losses=True,
         joint=True,
         times=True,
+        crowds=True,
     ),
     Method(
         name="nested",
@@ -117,6 +125,7 @@ _METHODS = (
         frontier=nested.frontier,
         losses=True,
         joint=True,
+        crowds=True,
     ),
     Method(
         name="crosscut",
@@ -129,6 +138,7 @@ _METHODS = (
         frontier=crosscut.frontier,
         losses=True,
         joint=True,
+        crowds=True,
     ),
     Method(
         name="atg-dual",
@@ -140,6 +150,7 @@ _METHODS = (
         options=(_V_TARGET,),
         frontier=atg.frontier,
         losses=True,
+        crowds=True,
     ),
     Method(
         name="atg-soft",
@@ -149,6 +160,7 @@ _METHODS = (
         steers=False,
         solve=atg.solve_soft,
         options=(_V_TARGET, Option("lam", "auto", "tiles of both areas a flow may have; auto is 10 % of all tiles")),
+        crowds=True,
     ),
     Method(
         name="suppression",
@@ -157,6 +169,7 @@ _METHODS = (
         summary="publish the tile pairs that pass, drop the rest",
         steers=False,
         solve=suppression.solve,
+        crowds=True,
     ),
     Method(
         name="odkanon",
@@ -180,6 +193,7 @@ _METHODS = (
         steers=True,
         solve=oigh.solve,
         options=(Option("precision", "tiles", "what makes a cut precise: tiles of both ends, or steps up the trees"),),
+        crowds=True,
     ),
     Method(
         name="knapsack",
@@ -192,6 +206,7 @@ _METHODS = (
             _V_TARGET,
             Option("delta", knapsack.DELTA, "price of a suppressed trip, as a share of the tiles of both axes"),
         ),
+        crowds=True,
     ),
     Method(
         name="mondrian",
@@ -226,6 +241,7 @@ _METHODS = (
         steers=False,
         solve=uniform_tiles.solve,
         options=(Option("steps", 2, "steps up from the tiles; on a quadtree 2 is 4x4 tiles, 3 is 8x8, 4 is 16x16"),),
+        crowds=True,
     ),
 )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
 
 from flowveil._errors import InputError, PromiseError
 from flowveil.methods._rectangles import as_solution
@@ -66,6 +65,8 @@ def solve_sk(problem: Problem, max_flows: int = MOST_FLOWS) -> Solution:
         )
     merges = np.zeros((0, 2), np.int64)
     if len(flows) > 1:
+        from scipy.cluster.hierarchy import linkage  # noqa: PLC0415  slow to import
+
         tree = linkage(positions(problem).astype(np.float64), "complete", "cityblock")
         merges = _by_smallest(tree[:, :2].astype(np.int64), len(flows))
     fewest, most = 0, len(merges)  # merging never makes a group fail: the trips left out can only fall

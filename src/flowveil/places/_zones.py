@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import shapely
-from scipy.cluster.hierarchy import linkage
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil.places._geodesy import square_kilometers, to_meters
@@ -162,6 +161,8 @@ def _dendrogram(table: ZoneTable) -> tuple[IntArray, list[str]]:
         raise InputError("a zone has no centroid", "ward needs lon and lat columns or a geometry for every zone")
     parent = np.full(max(2 * count - 1, count), -1, np.int64)
     if count > 1:
+        from scipy.cluster.hierarchy import linkage  # noqa: PLC0415  slow to import
+
         merges = linkage(to_meters(table.lon, table.lat), method="ward")[:, :2].astype(np.int64)
         parent[merges.ravel()] = np.repeat(np.arange(count, 2 * count - 1), 2)
     names = [f"ward:{number}" for number in range(len(parent))]

@@ -12,9 +12,12 @@ import numpy as np
 
 from flowveil._cores import at_once
 from flowveil._errors import InputError
+from flowveil.flows import Crowds
 from flowveil.places import ROOT
+from flowveil.problem._crowd_cells import cells_of_crowds
 from flowveil.problem._cube import Cube
 from flowveil.problem._losses import Batch, loss_function
+from flowveil.problem._room import check_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +43,8 @@ def build_cube(problem: Problem) -> Cube:
     """Find all publishable cells of a problem."""
     if prod([problem.flows.matrix_count, *(len(axis.hierarchy) for axis in problem.axes)]) >= 2**63:
         raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
+    if isinstance(problem.flows.people, Crowds):
+        return _link(problem, [0, 1], [cells_of_crowds(problem, problem.flows.people)])
     return _Builder(problem).build()
 
 
@@ -55,6 +60,7 @@ class _Builder:
         self.rank = [axis.rank for axis in self.axes]
         self.loss = loss_function(problem, self.axes)
         self.test = _crowd_test(problem)
+        self.sizes: list[int] = []  # of what was found in all runs
         self.found: list[_Found] = []
         self.seen = np.zeros(0, np.int64)
 
@@ -67,10 +73,7 @@ class _Builder:
         run.found = []
         run.seen = _nobody(self.problem.flows)
         run.visit(replace(groups, order=self._sorted(groups)))
-        node = np.concatenate([node for node, _, _ in run.found], axis=1)
-        trips = np.concatenate([trips for _, trips, _ in run.found])
-        loss = np.concatenate([loss for _, _, loss in run.found])
-        return _link(run, node, trips, loss)
+        return _link(self.problem, self.rows, run.found)
 
     def _sorted(self, groups: _Groups) -> IntArray:
         """Return the records of groups, sorted by leaf of the last axis in each."""
@@ -130,6 +133,8 @@ class _Builder:
             tree.first_child,
             tree.end_child,
         )
+        self.sizes.append(len(node))
+        check_cells(flows, sum(self.sizes))
         cells = np.vstack([groups.node[:, group], node])
         trips = running[end] - running[begin]
         batch = Batch(cells[1:], trips, begin, end, order, flows.trips, self.rank)
@@ -191,9 +196,14 @@ def _with_row(node: IntArray, value: int) -> IntArray:
     return np.vstack([node, np.full((1, node.shape[1]), value, np.int64)])
 
 
-def _link(builder: _Builder, node: IntArray, trips: IntArray, loss: FloatArray) -> Cube:
-    """Sort the cells and find the parents of each, which are publishable too, and what splits withhold."""
-    axes, flows = builder.axes, builder.problem.flows
+def _link(problem: Problem, rows: list[int], found: list[_Found]) -> Cube:
+    """Sort the cells and find the parents of each, which are publishable too, and what splits withhold.
+
+    Nodes of what was found are those of the axes `rows` of the problem. It is emptied: there is no room for all twice.
+    """
+    node, trips, loss = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+    found.clear()
+    axes, flows = [problem.axes[row] for row in rows], problem.flows
     sizes = [len(axis.hierarchy) for axis in axes]
     strides = [prod(sizes[row:]) for row in range(len(axes) + 1)]
     key = np.asarray(sum(row * stride for row, stride in zip(node, strides, strict=True)), np.int64)
@@ -214,7 +224,7 @@ def _link(builder: _Builder, node: IntArray, trips: IntArray, loss: FloatArray) 
         withheld[row] = trips - np.bincount(parent[row, inside], weights=trips[inside], minlength=len(trips))
         if axis.is_place:
             tiles += tree.tiles[node[row]]
-    back = np.argsort(builder.rows)  # to the order of the problem's axes
+    back = np.argsort(rows)  # to the order of the problem's axes
     return Cube(
         node=node[back],
         trips=trips,
@@ -225,7 +235,7 @@ def _link(builder: _Builder, node: IntArray, trips: IntArray, loss: FloatArray) 
         withheld=withheld[back],
         edges=np.searchsorted(matrix, np.arange(flows.matrix_count + 1)),
         total=flows.total,
-        price=1.0 if builder.problem.loss == "reconstruction" else 0.0,
+        price=1.0 if problem.loss == "reconstruction" else 0.0,
     )
 
 

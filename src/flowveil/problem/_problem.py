@@ -11,6 +11,7 @@ import numpy as np
 from flowveil.places import NodeAreas, RectangleAreas
 from flowveil.problem._axis import Axis
 from flowveil.problem._builder import build_cube
+from flowveil.problem._crowd_cells import check_crowds
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -32,6 +33,9 @@ class Problem:
     loss: str = "tiles"  # what a method minimizes: tiles, metres or reconstruction
     max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
     time_weight: float = 1.0  # what a step of time costs in the loss; a tile costs 1
+
+    def __post_init__(self) -> None:
+        check_crowds(self.flows, self.requirement)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
-from flowveil.flows import WEIGHT_UNIT
+from flowveil.flows import WEIGHT_UNIT, least_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -31,15 +31,14 @@ class Requirement:
             raise InputError(f"k is {self.k!r}", "k is a whole number, 1 or more; 10 is usual")
         if self.k > _LARGEST_K:
             raise InputError(f"k is {self.k!r}", "k is a number of people; 10 is usual")
-        if self.k_weight is not None and not 0 < self.k_weight < float("inf"):
-            raise InputError(f"k_weight is {self.k_weight!r}", "k_weight is a positive number of people")
+        least_weight(self.k_weight)  # raises if it is no number of people
         if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:
             raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a whole number, 1 or more")
 
     @property
     def least_weight(self) -> int:
         """The weight that is enough, in millionths; 0 without a test of weight."""
-        return 0 if self.k_weight is None else int(-(-self.k_weight * WEIGHT_UNIT // 1))
+        return least_weight(self.k_weight)
 
     def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
         """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""
@@ -76,6 +75,6 @@ def make_requirement(flows: Flows, k: int, k_weight: float | str | None = None, 
 
 def mean_weight(flows: Flows) -> Fraction:
     """Return the people that a person (a trip, without a unit) stands for on average; flows must have weights."""
-    if flows.people is not None and flows.people.weight is not None:
-        return Fraction(int(flows.people.weight.sum()), len(flows.people.weight) * WEIGHT_UNIT)
+    if flows.people is not None and flows.people.mean_weight is not None:
+        return flows.people.mean_weight
     return Fraction(0 if flows.weight is None else int(flows.weight.sum()), flows.total * WEIGHT_UNIT)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
 from flowveil._errors import InputError
 from flowveil.places import read_zones
@@ -16,6 +15,8 @@ from flowveil.release import TOTAL, Release, read_release
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scipy import sparse
 
     from flowveil._arrays import IntArray
 
@@ -100,6 +101,8 @@ def _spread(flows: pa.Table, shares: list[Shares], ids: list[str]) -> pa.Table:
 
     Ends without a row among the areas, such as elsewhere in some releases, lie nowhere.
     """
+    from scipy import sparse  # noqa: PLC0415  slow to import
+
     ends = [_rows(number, flows[end].to_pylist()) for (number, _), end in zip(shares, _ENDS, strict=True)]
     known = (ends[0] >= 0) & (ends[1] >= 0)
     trips = flows["trips"].to_numpy().astype(np.float64)[known]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyproj
 import shapely
-from scipy import sparse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
+    from scipy import sparse
 
     from flowveil.places import ZoneTable
 
@@ -22,6 +22,8 @@ def shares_of_areas(areas: pa.Table, zones: ZoneTable) -> sparse.csr_array:
     An area without an outline is placed by its member zones, all alike, where the zones have the same ids; one that
     has neither lies nowhere. What of an area lies outside all zones is missing in the sum of its row.
     """
+    from scipy import sparse  # noqa: PLC0415  slow to import
+
     shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
     members = areas["members"].to_pylist() if "members" in areas.column_names else [None] * len(shapes)
     known = np.array([shape is not None for shape in shapes], bool)

@@ -1,6 +1,6 @@
 """Releases: making, writing, reading and evaluating them."""
 
-from flowveil.release._anonymize import DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
+from flowveil.release._anonymize import DEFAULT_LOSS, DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
 from flowveil.release._evaluate import evaluate, recount, retrace
 from flowveil.release._frontier import Frontier, frontier
 from flowveil.release._read import read_audit, read_release
@@ -9,6 +9,7 @@ from flowveil.release._tables import TOTAL
 from flowveil.release._write import REPORT, check_target
 
 __all__ = [
+    "DEFAULT_LOSS",
     "DEFAULT_METHOD",
     "DEFAULT_SUPPRESSION",
     "REPORT",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil.engine import DUCKDB, choose_spread
 from flowveil.measure import Published, Rest
 from flowveil.methods import find_method
 from flowveil.problem import LOSSES, Problem, make_requirement
@@ -51,6 +52,8 @@ def anonymize(
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
+    engine: str = DUCKDB,
+    master: str | None = None,
 ) -> Release:
     """Return a release in which every flow passes the requirement, or raise PromiseError.
 
@@ -65,9 +68,12 @@ def anonymize(
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
     options: options of the method by name.
+    engine, master: where matrices are solved that need not wait for each other: on the cores of this machine, or with
+    "spark" on a cluster. The release is the same.
     """
     if elsewhere + totals + (beside is not None) > 1:  # each is checked against the flows of groups only
         raise InputError("elsewhere, totals and a release beside do not go together", "choose one of them")
+    spread = choose_spread(engine, master)
     chosen = find_method(method)
     problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
     typed = chosen.parse_options(options)
@@ -76,14 +82,14 @@ def anonymize(
         share = max_suppression
     problem = replace(problem, budget=int(flows.total * (1 if share is None else share) + 1e-9), max_gbar=max_gbar)
     if areas_from is None:
-        solution = chosen.run(problem, typed)
+        solution = chosen.run(problem, typed, spread)
     else:
         solution, chosen = _on_areas(problem, areas_from, chosen, typed, max_gbar)
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, chosen, share, beside=beside is not None)
     rest = find_elsewhere(problem, solution) if elsewhere else None
-    whole = find_totals(problem, solution, lambda other: chosen.run(other, typed)) if totals else None
+    whole = find_totals(problem, solution, lambda other: chosen.run(other, typed, spread)) if totals else None
     return Release(
         flows=flows_table(flows, solution, measures, rest, whole),
         areas=areas_table(flows, solution, rest, whole),

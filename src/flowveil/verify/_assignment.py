@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,7 @@ class AssignedIndex:
         self._key, self._flow = key[order], self._flow[order]
         if len(np.unique(self._key)) < len(self._key):
             raise broken("the assignment counts a pair of tiles twice")
+        self._lock = Lock()
         self._seen = np.zeros(len(self._key), bool)
         self._left_out = np.zeros(0, np.int64)  # tiles of the first axis that trips of no flow have
         self._reached = np.zeros((0, 2), np.int64)  # (flow, tile at the other end) of flows to elsewhere
@@ -80,13 +82,14 @@ class AssignedIndex:
         key = self._keys(origin, destination)
         place = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
         hit = (self._key[place] == key) & (key != NONE)
-        self._seen[place[hit]] = True
         flow = np.where(hit, self._flow[place], NONE)
         first = self._elsewhere.first
-        self._left_out = np.union1d(self._left_out, ends[first][~hit])
         rest = hit & self._elsewhere.flows[flow]
         pairs = np.column_stack([flow[rest], ends[1 - first][rest]])
-        self._reached = np.unique(np.concatenate([self._reached, pairs]), axis=0)
+        with self._lock:
+            self._seen[place[hit]] = True
+            self._left_out = np.union1d(self._left_out, ends[first][~hit])
+            self._reached = np.unique(np.concatenate([self._reached, pairs]), axis=0)
         return flow
 
     def tiles(self) -> tuple[IntArray, IntArray]:

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray
 
-_TOLERANCE = 1e-9  # of the Earth's radius, 6 mm: what rounding shifts the borders of the finest cells by
+TOLERANCE = 1e-9  # of the Earth's radius, 6 mm: what rounding shifts the borders of the finest cells by
 
 
 @lru_cache(maxsize=1 << 16)  # snapped points come back often
@@ -20,15 +20,25 @@ def on_border(lon: float, lat: float, cell: int, other: int) -> bool:
 
     Distances to the two centers would not tell: the projection of H3 bends them. Borders are arcs of great circles.
     """
+    if other <= 0 or not h3.is_valid_cell(other) or h3.get_resolution(cell) != h3.get_resolution(other):
+        return False  # what a broken index may say
     if not h3.are_neighbor_cells(cell, other):
         return False
-    corners = _on_sphere(h3.directed_edge_to_boundary(h3.cells_to_directed_edge(cell, other)))
-    planes = np.cross(corners[:-1], corners[1:])
-    planes /= np.linalg.norm(planes, axis=1)[:, None]
-    return bool(np.abs(planes @ _on_sphere([(lat, lon)])[0]).min() <= _TOLERANCE)
+    lats, lons = np.array(h3.directed_edge_to_boundary(h3.cells_to_directed_edge(cell, other))).T
+    corners = on_sphere(lons, lats)
+    planes = planes_between(corners[:, :-1], corners[:, 1:])
+    return bool(np.abs(on_sphere(np.array(lon), np.array(lat)) @ planes).min() <= TOLERANCE)
 
 
-def _on_sphere(points: list[tuple[float, float]] | tuple[tuple[float, float], ...]) -> FloatArray:
-    """Return (lat, lon) in degrees as unit vectors."""
-    lat, lon = np.radians(np.array(points)).T
-    return np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+def on_sphere(lon: FloatArray, lat: FloatArray) -> FloatArray:
+    """Return points in degrees as unit vectors: x, y and z, each in the shape of the points."""
+    across, up = np.radians(lon), np.radians(lat)
+    level = np.cos(up)
+    return np.stack([level * np.cos(across), level * np.sin(across), np.sin(up)])
+
+
+def planes_between(corners: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the planes through the middle of the Earth and two corners each, as unit vectors to their left."""
+    planes = np.cross(corners, others, axis=0)
+    planes /= np.linalg.norm(planes, axis=0)
+    return planes

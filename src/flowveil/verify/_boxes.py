@@ -7,6 +7,7 @@ are moved onto it.
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,15 +95,17 @@ class Centers:
     def __init__(self, boxes: Boxes, ground: Ground) -> None:
         self._boxes = boxes
         self._ground = ground
+        self._lock = Lock()
         self._points: list[dict[int, tuple[int, int]]] = [{}, {}]  # by end: center of each tile seen
 
     def look_up(self, end: int, tiles: IntArray) -> dict[int, tuple[int, int]]:
         """Return the center of each tile of one end, those looked up before included; notes the tiles as seen."""
-        new = np.array([tile for tile in tiles.tolist() if tile not in self._points[end]], np.int64)
-        lon, lat = self._ground.centers(new)
         low, high = self._boxes.frame[:2], self._boxes.frame[2:]
-        points = np.clip(np.rint(np.column_stack([lon, lat]) * _PARTS).astype(np.int64), low, high)
-        self._points[end].update(zip(new.tolist(), map(tuple, points.tolist()), strict=True))
+        with self._lock:
+            new = np.array([tile for tile in tiles.tolist() if tile not in self._points[end]], np.int64)
+            lon, lat = self._ground.centers(new)
+            points = np.clip(np.rint(np.column_stack([lon, lat]) * _PARTS).astype(np.int64), low, high)
+            self._points[end].update(zip(new.tolist(), map(tuple, points.tolist()), strict=True))
         return self._points[end]
 
     def around(self, end: int, tiles: IntArray) -> IntArray:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowveil.verify._broken import broken
+from flowveil.verify._distinct import distinct
 from flowveil.verify._forest import NONE, FlowIndex
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class Elsewhere:
         self.first = 1 if at[0].any() else 0  # the axis of the areas
         self._counts_tiles = promise.min_tiles > 1 and bool(self.flows.any())
         self._reached = np.zeros((0, 2), np.int64)
+        self._lock = Lock()
 
     def trim(self, areas: AreasTable) -> AreasTable:
         """Return the areas without elsewhere, of which nothing may be said."""
@@ -57,7 +60,8 @@ class Elsewhere:
         other = destination if self.first == 0 else origin
         inside = (flow != NONE) & self.flows[flow]
         pairs = np.column_stack([flow[inside], other[inside]])
-        self._reached = np.unique(np.concatenate([self._reached, pairs]), axis=0)
+        with self._lock:
+            self._reached = np.unique(np.concatenate([self._reached, pairs]), axis=0)
 
     def tiles(self, sides: tuple[Side, Side], ends: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:
         """Return by flow the tiles of its areas at both ends; elsewhere has those that were reached."""
@@ -123,12 +127,12 @@ class ElsewhereIndex:
         """Return the flow of each pair of tiles in a slot, looking up every pair of areas once."""
         areas = []
         for side, tiles in zip(self._sides, (origin, destination), strict=True):
-            distinct, position = np.unique(tiles, return_inverse=True)
-            areas.append(side.smallest(distinct)[position])
+            seen, position = distinct(tiles)
+            areas.append(side.smallest(seen)[position])
         width = len(self._sides[1].forest) + 1
         height = len(self._sides[0].forest) + 1
         key = ((slot + 1) * height + areas[0] + 1) * width + areas[1] + 1
-        keys, position = np.unique(key, return_inverse=True)
+        keys, position = np.unique(key, return_inverse=True)  # sorted, they are found faster than each saves
         pairs = keys % (height * width)
         found: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
         self._elsewhere.note(found, origin, destination)

@@ -29,11 +29,10 @@ def read_shapes(geometry: list[bytes | None]) -> npt.NDArray[np.object_]:
         raise broken("a geometry of areas.parquet is not WKB") from None
     # Written again, a shape has lost heights, an SRID and bytes after its end.
     again = shapely.to_wkb(shapes, output_dimension=2, byte_order=1)
-    for shape, data, plain in zip(shapes, geometry, again, strict=True):
-        if shape is not None and not np.isfinite(shapely.get_coordinates(shape)).all():
-            raise broken("a geometry of areas.parquet is not finite")
-        if data != plain:
-            raise broken("a geometry of areas.parquet is not plain WKB in two dimensions")
+    if not np.isfinite(shapely.get_coordinates(shapes)).all():
+        raise broken("a geometry of areas.parquet is not finite")
+    if again.tolist() != geometry:
+        raise broken("a geometry of areas.parquet is not plain WKB in two dimensions")
     return shapes
 
 

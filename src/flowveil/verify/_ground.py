@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -83,24 +84,23 @@ class ClimbingSide:
         self._above = above
         self._node_of_tile = node_of_tile
         self._met: dict[Hashable, int] = {}
-        self._tiles = np.zeros(0, np.int64)  # seen so far, sorted
-        self._areas = np.zeros(0, np.int64)
+        self._lock = Lock()
+        self._area: dict[int, int] = {}  # of each tile seen so far
         self.forest = Forest(np.array([self._climb(above(node)) for node in nodes], np.int64))
 
     def smallest(self, tiles: IntArray) -> IntArray:
         """Return the number of the smallest area that holds each tile, -1 for none; notes the tiles as seen."""
-        new = np.setdiff1d(tiles, self._tiles)
-        if len(new):
-            areas = np.fromiter((self._climb(self._node_of_tile(tile)) for tile in new.tolist()), np.int64, len(new))
-            known = np.concatenate([self._tiles, new])
-            order = np.argsort(known)
-            self._tiles, self._areas = known[order], np.concatenate([self._areas, areas])[order]
-        found: IntArray = self._areas[np.searchsorted(self._tiles, tiles)]
-        return found
+        asked = tiles.tolist()
+        with self._lock:
+            for tile in asked:
+                if tile not in self._area:
+                    self._area[tile] = self._climb(self._node_of_tile(tile))
+        return np.fromiter(map(self._area.__getitem__, asked), np.int64, len(asked))
 
     def tiles_seen(self) -> IntArray:
         """Return how many of the tiles seen lie in each area."""
-        inside = self._areas[self._areas != NONE]
+        areas = np.fromiter(self._area.values(), np.int64, len(self._area))
+        inside = areas[areas != NONE]
         return self.forest.add_up(np.bincount(inside, minlength=len(self.forest)).astype(np.int64))
 
     def _climb(self, node: Hashable | None) -> int:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from flowveil.verify._apart import find_overlap
 from flowveil.verify._broken import broken
 from flowveil.verify._clock import HOURS_OF_CYCLE, Clock, length_of
+from flowveil.verify._distinct import distinct
 from flowveil.verify._forest import NONE
 
 if TYPE_CHECKING:
@@ -70,20 +71,29 @@ class Slots:
 
     def locate(self, batch: pa.RecordBatch, known: BoolArray) -> list[IntArray]:
         """Return for each level of time the slot of each known row, -1 for none."""
-        rows = int(known.sum())
-        group = list(zip(*(_texts(batch, name, known) for name in self._group_columns()), strict=True)) or [()] * rows
-        distinct: dict[Any, int] = {}
-        of_row = np.array([distinct.setdefault(values, len(distinct)) for values in group], np.int64)
-        names = list(distinct)
+        groups, of_row = self._groups(batch, known)
         found = []
         for begin, end in self._levels(batch, known):
-            _, moment = np.unique(begin, return_inverse=True)
-            keys, first, position = np.unique(moment * len(names) + of_row, return_index=True, return_inverse=True)
-            intervals = [_open(*bounds) for bounds in zip(begin[first].tolist(), end[first].tolist(), strict=True)]
-            groups = [names[key % len(names)] for key in keys.tolist()]
-            slots = [self._number.get(key, NONE) for key in zip(intervals, groups, strict=True)]
+            _, moment = distinct(begin)
+            keys, position = distinct(moment * len(groups) + of_row)
+            example = np.zeros(len(keys), np.int64)  # a row of each key: all of them have its interval
+            example[position] = np.arange(len(position))
+            intervals = [_open(*bounds) for bounds in zip(begin[example].tolist(), end[example].tolist(), strict=True)]
+            of_key = [groups[place] for place in of_row[example].tolist()]
+            slots = [self._number.get(key, NONE) for key in zip(intervals, of_key, strict=True)]
             found.append(np.array(slots, np.int64)[position])
         return found
+
+    def _groups(self, batch: pa.RecordBatch, known: BoolArray) -> tuple[list[tuple[str | None, ...]], IntArray]:
+        """Return the groups that known rows are in, and which of them each row is in."""
+        groups: list[tuple[str | None, ...]] = [()]
+        of_row = np.zeros(int(known.sum()), np.int64)
+        for name in self._group_columns():
+            texts = batch.column(name).filter(pa.array(known)).dictionary_encode("encode")
+            values = texts.dictionary.to_pylist()
+            keys, of_row = distinct(of_row * len(values) + texts.indices.to_numpy())
+            groups = [(*groups[key // len(values)], values[key % len(values)]) for key in keys.tolist()]
+        return groups, of_row
 
     def _group_columns(self) -> list[str]:
         return [f"by_{place}" for place in self._places]
@@ -158,8 +168,3 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
     """Return values as Python has them, timestamps as microseconds."""
     values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
     return values
-
-
-def _texts(batch: pa.RecordBatch, name: str, known: BoolArray) -> list[str | None]:
-    texts: list[str | None] = batch.column(name).filter(pa.array(known)).to_pylist()
-    return texts

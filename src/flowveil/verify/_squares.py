@@ -124,8 +124,9 @@ class Squares:
 
     def _squares(self, batch: pa.RecordBatch, end: str, usable: BoolArray) -> tuple[IntArray, BoolArray]:
         lon, lat = (batch.column(f"{end}_{axis}").to_numpy(zero_copy_only=False)[usable] for axis in ("lon", "lat"))
-        # Lists, since pyproj takes an array of one point for a number.
-        x, y = (np.array(axis, np.float64) for axis in self._to_plane.transform(lon.tolist(), lat.tolist()))
+        # A list of one point, since pyproj takes an array of one for a number.
+        points = (axis.tolist() if len(axis) == 1 else axis for axis in (lon, lat))
+        x, y = (np.array(axis, np.float64) for axis in self._to_plane.transform(*points))
         with np.errstate(invalid="ignore"):
             column, row = np.floor(x / self._side), np.floor(y / self._side)
             good = (np.abs(column) < _FARTHEST) & (np.abs(row) < _FARTHEST)

@@ -112,8 +112,10 @@ class _Crowds:
             weight = whole_millionths(column("weight"), request.weight)
         person = np.full(len(rows), NONE, np.int64)
         if request.unit:
-            names = batch.column("unit").take(rows).to_pylist()
-            person = np.array([self._persons.setdefault(name, len(self._persons)) for name in names], np.int64)
+            units = batch.column("unit").take(rows).dictionary_encode()
+            names = units.dictionary.to_pylist()
+            numbers = [self._persons.setdefault(name, len(self._persons)) for name in names]
+            person = np.array(numbers, np.int64)[units.indices.to_numpy()]
             trips = np.ones(len(rows), np.int64)  # a person counts once
         part = np.column_stack([key, person, trips, weight])
         self._parts.append(np.unique(part, axis=0) if request.unit else part)

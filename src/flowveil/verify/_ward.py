@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyproj
-from scipy.cluster.hierarchy import linkage
 
 from flowveil._errors import InputError
 
@@ -28,6 +27,8 @@ class Dendrogram:
         self._zones_total = len(lon)
         self._merges = np.zeros((0, 2), np.int64)
         if len(lon) > 1:
+            from scipy.cluster.hierarchy import linkage  # noqa: PLC0415  slow to import
+
             self._merges = linkage(_in_meters(lon, lat), method="ward")[:, :2].astype(np.int64)
 
     def zones(self, node: int) -> IntArray | None:

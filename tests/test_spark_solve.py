@@ -1,0 +1,157 @@
+"""A cluster solves matrices as one machine does, byte for byte, whatever goes wrong and whoever dies on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import flowveil as fv
+from flowveil.engine import _spark, _spark_spread
+from flowveil.engine._spark_spread import over_executors
+from flowveil.methods import find_method
+from flowveil.problem import Problem, Requirement
+from flowveil.synthetic import City
+from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
+from tests.test_spread import everything
+
+METHODS = ("atg-dual", "atg-soft", "odkanon", "oigh", "knapsack", "suppression", "uniform-tiles", "mosaic")
+FILES = ("flows.parquet", "areas.parquet", "manifest.json")
+# Connecting to a gateway that is being closed, and sockets that Spark leaves to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    """Start a cluster."""
+    root = str(Path(__file__).parents[1])
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (ENVIRONMENT | {"PYTHONPATH": root}).items():  # executors load functions of this file
+            patch.setenv(name, value)
+        with cluster(tmp_path_factory.mktemp("cluster")) as (url, workers):
+            yield url, workers
+
+
+@pytest.fixture(scope="module")
+def flows():
+    """Return 24 matrices; the trips of some nights are too few to be published."""
+    trips = City(seed=3, persons=300).trips(6_000)
+    return fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", time="hour-of-day")
+
+
+@pytest.fixture(scope="module")
+def session(spark):
+    """Start a session that all tests of this file join."""
+    from pyspark.sql import SparkSession
+
+    with SparkSession.builder.master(spark[0]).config(map=_spark._SETTINGS).getOrCreate() as running:
+        yield running
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_release(method, flows, session, tmp_path):
+    """Every method that solves matrices by themselves makes the same release, those withheld and tried again too."""
+    options = {"budget": "each"} if method == "mosaic" else None
+
+    for engine in ("duckdb", "spark"):
+        release = fv.anonymize(flows, method, 10, max_suppression=0.9, options=options, engine=engine)
+        release.write(tmp_path / engine)
+        assert release.metrics()["matrices"]["withheld"] > 0
+
+    for name in FILES:
+        assert (tmp_path / "duckdb" / name).read_bytes() == (tmp_path / "spark" / name).read_bytes()
+    assert (tmp_path / "duckdb.audit.json").read_bytes() == (tmp_path / "spark.audit.json").read_bytes()
+    assert session.getActiveSession() is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "limit"), [("odkanon", {"levels": -1}, 0.5), ("oigh", {}, 0.0)], ids=["input", "promise"]
+)
+def test_same_error(method, options, limit, flows, session):
+    """An error of a method is the same as on one machine, with its hint."""
+    found = []
+    for engine in ("duckdb", "spark"):
+        with pytest.raises(fv.FlowveilError) as caught:
+            fv.anonymize(flows, method, 300, max_suppression=limit, options=options, engine=engine)
+        found.append((caught.type, caught.value.message, caught.value.hint))
+
+    assert found[0] == found[1]
+    assert session.getActiveSession() is not None
+
+
+def square(part):
+    """Return the process at work and the square of a number."""
+    return os.getpid(), part * part
+
+
+def test_a_few_at_a_time(session, monkeypatch):
+    """Parts go to the cluster a few at a time, and those that are too large not at all."""
+    monkeypatch.setattr(_spark_spread, "_AT_A_TIME", 40)
+    monkeypatch.setattr(_spark_spread, "_LARGEST", len(_spark_spread.pack(255)))
+    parts = [*range(12), 10**30]
+
+    found = over_executors(square, parts, (), master=None)
+
+    assert [result for _, result in found] == [part * part for part in parts]
+    assert [process == os.getpid() for process, _ in found] == [False] * 12 + [True]
+    assert session.getActiveSession() is not None
+
+
+def test_an_executor_crashes(session):
+    """A process that crashes on every try is an error that says so."""
+    with pytest.raises(fv.InputError, match=r"Spark cannot solve the matrices: .*crashed"):
+        over_executors(partial(os._exit), [3, 3], (), master=None)
+    assert session.getActiveSession() is not None
+
+
+def solve_slowly(folder, function, part):
+    """Tell which executor is at work on which matrix, and take long."""
+    flows = part.flows
+    name = hashlib.sha256(b"".join([flows.origin, flows.destination, flows.trips, flows.people.person])).hexdigest()
+    (Path(folder) / f"{os.getppid()} {name} {time.time_ns()}").touch()
+    time.sleep(0.5)
+    return function(part)
+
+
+def test_a_worker_dies(flows, session, spark, tmp_path):
+    """When a worker is killed in the middle, the other does its matrices again, and finds the same."""
+    _, workers = spark
+    problem = Problem(flows, Requirement(10), flows.total // 2)
+
+    def on_cluster(function, parts, shared):
+        return over_executors(partial(solve_slowly, tmp_path, function), parts, shared, master=None)
+
+    def die():
+        wait_for(lambda: len({path.name.split()[0] for path in tmp_path.iterdir()}) == 2)
+        kill(workers[0])
+
+    death = threading.Thread(target=die)
+    death.start()
+    actual = find_method("odkanon").run(problem, {}, on_cluster)
+    death.join()
+
+    assert everything(actual) == everything(find_method("odkanon").run(problem, {}))
+    assert workers[0].returncode is not None
+    tries = Counter(path.name.split()[1] for path in tmp_path.iterdir())
+    assert len(tries) == flows.matrix_count
+    assert max(tries.values()) > 1, "nothing was done again: the worker died too late"
+    assert session.getActiveSession() is not None
+
+
+def test_a_cluster_is_asked_only_where_it_helps(flows, monkeypatch):
+    """One matrix, or matrices with one price in common, are solved here; a wrong engine is an error all the same."""
+    monkeypatch.setattr(_spark_spread, "_session", None)
+
+    fv.anonymize(flows, "mosaic", 5, max_suppression=0.9, engine="spark")
+
+    assert over_executors(square, [3], (), master=None) == [(os.getpid(), 9)]
+    with pytest.raises(fv.InputError, match="no engine"):
+        fv.anonymize(flows, "mosaic", 5, engine="spork")
+    with pytest.raises(fv.InputError, match="master"):
+        fv.anonymize(flows, "mosaic", 5, master="local[2]")
