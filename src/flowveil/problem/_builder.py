@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -251,6 +251,5 @@ def _join(runs: list[Cube]) -> Cube:
     names = ("node", "trips", "tiles", "loss", "splittable", "withheld")
     columns = {name: [getattr(run, name) for run in runs] for name in names} | {"parent": parents}
     joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
-    return replace(
-        runs[0], edges=np.sum([run.edges for run in runs], axis=0), **dict(zip(columns, joined, strict=True))
-    )
+    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))
+    return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), **whole)
