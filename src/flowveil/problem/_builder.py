@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flowveil.flows import Flows
     from flowveil.problem._problem import Problem
 
-_RUN = 2**16  # records of matrices that are worked on together: what is computed stays in the cache of a core
+_RUN = 2**15  # records of matrices that are worked on together: what is computed stays in the cache of a core
 _Found = tuple["IntArray", "IntArray", "FloatArray"]  # matrix and nodes, trips, and loss of cells
 
 

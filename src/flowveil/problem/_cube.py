@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
 
-_RUN = 2**16  # cells: what is computed of them stays in the cache of a core
+_RUN = 2**15  # cells: what is computed of them stays in the cache of a core
 
 
 class Run(NamedTuple):
