@@ -17,7 +17,11 @@ import pytest
 from tests.postgres import free_port
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-ENVIRONMENT = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+ENVIRONMENT = {
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "PYSPARK_PYTHON": sys.executable,
+    "SPARK_CONF_DIR": str(Path(__file__).parent / "spark"),  # as a cluster of two cores would be configured
+}
 PATIENCE = 180  # seconds; some when the machine is idle
 
 

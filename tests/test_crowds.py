@@ -95,7 +95,7 @@ def counted_of(trips):
 
 
 @pytest.mark.parametrize("rows", [1, 5, 2**18])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trips_of_persons(), st.integers(1, 4), st.integers(0, 6))
 def test_walk_finds_all_crowds(rows, case, least_persons, least_weight):
     """The walk down the trees finds exactly the pairs with enough people, with their trips, persons and weights."""
@@ -193,7 +193,7 @@ def with_crowds(flows, k, least_weight):
 
 
 @pytest.mark.parametrize("kind", ["whole", "some", "any", "over matrices"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(flows_of_matrices(), st.integers(1, 4), st.integers(0, 4), st.data())
 def test_groups_are_measured_or_refused(kind, flows, k, least_people, data):
     """A group has its true persons and weight, or none if they are too few, or is refused; a whole crowd never is."""
@@ -265,7 +265,7 @@ def test_single_persons_are_not_known():
             getattr(crowds, name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(flows_of_matrices(), st.integers(1, 3), st.integers(0, 2), requirements)
 def test_cells_are_the_same(flows, k, least_people, requirement):
     """The cube of crowds is that of persons, whatever is asked for beyond what crowds were counted for."""

@@ -46,8 +46,7 @@ def spark(tmp_path_factory):
 def test_whole_command(spark, tmp_path):
     """The command makes the same release byte for byte, and it verifies."""
     trips = write_parts(TRIPS, tmp_path / "t", pq.write_table, "parquet")
-    options = ["--unit", "person_id", "--weight", "weight", "--time", "hour-of-day", "--by", "sex", "--grid", "h3:7"]
-    options += ["--option", "budget=each"]  # solved on the executors too
+    options = ["--unit", "person_id", "--weight", "weight", "--time", "hour-of-day", "--by", "sex", "--grid", "h3:5"]
     arguments = [str(trips), *options, "--max-suppression", "0.5", "-k", "5"]
 
     for name, engine in (("one", []), ("many", ["--engine", "spark", "--master", spark[0]])):

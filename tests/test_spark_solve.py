@@ -21,7 +21,7 @@ from flowveil.synthetic import City
 from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
 from tests.test_spread import everything
 
-METHODS = ("atg-dual", "atg-soft", "odkanon", "oigh", "knapsack", "suppression", "uniform-tiles", "mosaic")
+METHODS = ("atg-dual", "odkanon", "knapsack", "mosaic")  # test_spread.py has all
 FILES = ("flows.parquet", "areas.parquet", "manifest.json")
 # Connecting to a gateway that is being closed, and sockets that Spark leaves to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -56,7 +56,7 @@ def session(spark):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_same_release(method, flows, session, tmp_path):
-    """Every method that solves matrices by themselves makes the same release, those withheld and tried again too."""
+    """Matrices that are solved by themselves make the same release, those withheld and tried again too."""
     options = {"budget": "each"} if method == "mosaic" else None
 
     for engine in ("duckdb", "spark"):

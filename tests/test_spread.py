@@ -51,7 +51,7 @@ def everything(solution):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problem=many_matrices(), loss=st.booleans())
 def test_packing_changes_nothing(name, problem, loss):
     """Every method finds the same in parts that were sent, those that are withheld or try again among them."""
