@@ -146,7 +146,7 @@ def test_a_worker_dies(flows, session, spark, tmp_path):
 
 def test_a_cluster_is_asked_only_where_it_helps(flows, monkeypatch):
     """One matrix, or matrices with one price in common, are solved here; a wrong engine is an error all the same."""
-    monkeypatch.setattr(_spark_spread, "_session", None)
+    monkeypatch.setattr(_spark_spread, "open_session", None)
 
     fv.anonymize(flows, "mosaic", 5, max_suppression=0.9, engine="spark")
 

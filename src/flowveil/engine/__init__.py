@@ -2,7 +2,7 @@
 
 from flowveil.engine._aggregate import Aggregate, Labels
 from flowveil.engine._duckdb import check_condition, column_names
-from flowveil.engine._engines import DUCKDB, SPARK, aggregate, check_engine, choose_spread, counting
+from flowveil.engine._engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil.engine._keys import WEIGHT_UNIT
 from flowveil.engine._node_pairs import Nodes, Tree
 from flowveil.engine._points import PointCounts, count_points
@@ -26,7 +26,6 @@ __all__ = [
     "Source",
     "TableSource",
     "Tree",
-    "aggregate",
     "check_condition",
     "check_engine",
     "choose_spread",

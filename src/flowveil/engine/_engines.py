@@ -31,26 +31,6 @@ def check_engine(engine: str, master: str | None) -> None:
         raise InputError("a master was given, but this engine has none", "add --engine spark")
 
 
-def aggregate(
-    request: Request,
-    index: Index,
-    memory: str | None = None,
-    step: Index | None = None,
-    *,
-    engine: str = DUCKDB,
-    master: str | None = None,
-    watch: Watch | None = None,
-) -> Aggregate:
-    """Count trips, persons and weights by pair of tiles, and by step of time and group where these are asked for.
-
-    `index` maps (lon, lat) or (zone id) to tile keys, `step` maps (time, aware) to steps. All engines return the same.
-    """
-    check_engine(engine, master)
-    if engine == SPARK:
-        return _spark.aggregate(request, index, master, memory, step)
-    return _local.aggregate(request, index, memory, step, watch)
-
-
 @contextmanager
 def counting(
     request: Request,
@@ -63,15 +43,21 @@ def counting(
     watch: Watch | None = None,
     persons_stay: bool = False,
 ) -> Iterator[tuple[Aggregate, Cluster | None]]:
-    """Count trips as `aggregate` does; with `persons_stay` without persons, which a cluster may then be asked about."""
-    if not persons_stay or request.unit is None:
-        yield aggregate(request, index, memory, step, engine=engine, master=master, watch=watch), None
-        return
+    """Count trips, persons and weights by pair of tiles, and by step of time and group where these are asked for.
+
+    `index` maps (lon, lat) or (zone id) to tile keys, `step` maps (time, aware) to steps. All engines return the same.
+    With `persons_stay` persons are not counted here; the cluster that they stay on may be asked about them.
+    """
     check_engine(engine, master)
-    if engine != SPARK:
-        raise InputError("k was given, but this engine has no cluster that persons could stay on", "leave out k")
-    with _spark_crowds.persons_stay(request, index, master, memory, step) as (counted, cluster):
-        yield counted, cluster
+    if persons_stay and request.unit is not None:
+        if engine != SPARK:
+            raise InputError("k was given, but this engine has no cluster that persons could stay on", "leave out k")
+        with _spark_crowds.persons_stay(request, index, master, memory, step) as (counted, cluster):
+            yield counted, cluster
+    elif engine == SPARK:
+        yield _spark.aggregate(request, index, master, memory, step), None
+    else:
+        yield _local.aggregate(request, index, memory, step, watch), None
 
 
 def choose_spread(engine: str, master: str | None) -> Spread:

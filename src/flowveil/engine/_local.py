@@ -31,7 +31,7 @@ def aggregate(
     step: Index | None = None,
     watch: Watch | None = None,
 ) -> Aggregate:
-    """Count trips as `engine.aggregate` says.
+    """Count trips as `engine.counting` says.
 
     Rows stream from DuckDB to the index and back: DuckDB reads and cleans, all cores look up tiles, DuckDB groups
     first by person and pair, then by pair, so that distinct persons cost no second pass.

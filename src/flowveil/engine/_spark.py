@@ -60,7 +60,7 @@ def grouped_visits(
     source = request.source
     if not isinstance(source, FileSource):
         raise InputError("Spark reads trips from files only", "give Parquet or CSV files, or use --engine duckdb")
-    with connection(memory) as con, _session(master) as session:
+    with connection(memory) as con, open_session(master) as session:
         keys, sums = visit_columns(request)
         keyed = _key(session, request, source, types(con, source), index, step)
         yield con, add_up(keyed, [TALLY, *keys], sums)
@@ -93,7 +93,7 @@ def fetch(frame: Any) -> Iterator[pa.RecordBatch]:
         for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():
             yield from pa.ipc.open_stream(bytes(row["batch"]))
     except PySparkException as error:
-        raise InputError(f"Spark cannot count the trips: {_reason(error)}", _HINT) from None
+        raise InputError(f"Spark cannot count the trips: {reason_of(error)}", _HINT) from None
 
 
 def _key(
@@ -135,7 +135,7 @@ def _visit_schema(request: Request) -> pa.Schema:
 
 
 @contextmanager
-def _session(master: str | None) -> Iterator[Any]:
+def open_session(master: str | None) -> Iterator[Any]:
     """Join the session that is running, or start one and stop it afterwards."""
     try:
         from pyspark.errors import PySparkException  # noqa: PLC0415
@@ -156,17 +156,17 @@ def _session(master: str | None) -> Iterator[Any]:
                 if name.startswith("spark.sql."):
                     session.conf.set(name, value)
     except PySparkException as error:
-        raise InputError(f"Spark does not start: {_reason(error)}", _HINT) from None
+        raise InputError(f"Spark does not start: {reason_of(error)}", _HINT) from None
     try:
         yield session
     except PySparkException as error:
-        raise InputError(f"Spark cannot read the trips: {_reason(error)}", _HINT) from None
+        raise InputError(f"Spark cannot read the trips: {reason_of(error)}", _HINT) from None
     finally:
         if running is None:
             session.stop()
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return what went wrong: the last line of a traceback of Python, else the first line; values are masked."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith((" ", "\t"))]
     found = lines[-1 if "Traceback" in str(error) else 0] if lines else type(error).__name__

@@ -10,7 +10,7 @@ import pyarrow as pa
 from flowveil._cores import one_core
 from flowveil._errors import FlowveilError, InputError
 from flowveil._pack import pack, unpack
-from flowveil.engine._spark import _reason, _session
+from flowveil.engine._spark import open_session, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ def over_executors(
     found: dict[int, Result] = {}
     if len(parts) > 1:
         work = partial(do_rows, function=function, shared=shared)
-        with _session(master) as session:
+        with open_session(master) as session:
             for rows in _batches(parts, shared):
                 found |= _do_at_once(session, rows, work)
     # What an executor cannot do is done here, where its error can be seen.
@@ -75,7 +75,7 @@ def _do_at_once(session: Any, rows: pa.Table, work: Any) -> dict[int, Any]:
 
 
 def _failed(error: Exception) -> InputError:
-    return InputError(f"Spark cannot solve the matrices: {_reason(error)}", _HINT)
+    return InputError(f"Spark cannot solve the matrices: {reason_of(error)}", _HINT)
 
 
 def do_rows(

@@ -83,11 +83,18 @@ class Flows:
         """How many matrices there are."""
         return 1 if self.matrices is None else int(self.matrices.num_rows)
 
+    @cached_property
+    def edges(self) -> IntArray:
+        """By matrix: its first tile pair; and the number of tile pairs."""
+        if self.matrix is None:
+            return np.array([0, len(self)])
+        return np.searchsorted(self.matrix, np.arange(self.matrix_count + 1))
+
     def part(self, matrix: int) -> Flows:
         """Return one of the matrices by itself; persons keep their numbers."""
         if self.matrix is None:
             return self
-        start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
+        start, stop = self.edges[[matrix, matrix + 1]].tolist()
         rows = slice(start, stop)
         people = self.people
         if isinstance(people, Crowds):

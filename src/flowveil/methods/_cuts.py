@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil.flows import Flows
     from flowveil.places import Hierarchy
     from flowveil.problem import Cube, Problem, Run
 
@@ -126,10 +125,9 @@ def solution_of(
     number = np.full(len(cube) + 1, -1, np.int64)  # the last entry is for no cell
     number[cut.published] = np.arange(len(cut.published))
     group = np.full(len(flows), -1, np.int64)
-    edges = _record_edges(flows)
 
     def number_records(run: Run) -> None:
-        records = slice(*edges[[run.matrices.start, run.matrices.stop]].tolist())
+        records = slice(*flows.edges[[run.matrices.start, run.matrices.stop]].tolist())
         group[records] = number[_cell_of_records(problem, cut, run, records)]
 
     at_once(number_records, cube.runs)
@@ -144,13 +142,6 @@ def solution_of(
         matrix=None if flows.matrix is None else cube.matrix_of(cut.published),
         time=times[0] if times else None,
     )
-
-
-def _record_edges(flows: Flows) -> IntArray:
-    """Return where the tile pairs of each matrix start, and how many there are."""
-    if flows.matrix is None:
-        return np.array([0, len(flows)])
-    return np.searchsorted(flows.matrix, np.arange(flows.matrix_count + 1))
 
 
 def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> IntArray:

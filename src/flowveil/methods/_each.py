@@ -77,14 +77,13 @@ def join(problem: Problem, found: Sequence[Solution | None]) -> Solution:
     group = np.full(len(problem.flows), -1, np.int64)
     origins, destinations, matrices = [nothing], [nothing], [nothing]
     areas: list[IntArray] = []
-    of_pair = problem.flows.matrix
     first = next((solution.first for solution in known), 0)
     flows = 0
     for matrix, solution in enumerate(found):
-        if solution is None or of_pair is None:
+        if solution is None:
             areas.append(nothing)
             continue
-        rows = slice(*np.searchsorted(of_pair, [matrix, matrix + 1]).tolist())
+        rows = slice(*problem.flows.edges[[matrix, matrix + 1]].tolist())
         group[rows] = np.where(solution.group < 0, -1, solution.group + flows)
         flows += len(solution.origin)
         origins.append(solution.origin)

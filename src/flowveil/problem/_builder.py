@@ -146,12 +146,10 @@ class _Builder:
 
 def _runs(flows: Flows) -> list[_Groups]:
     """Return the records of adjacent matrices, in runs of about as many each; a matrix is a group."""
-    if flows.matrix is None:
-        return [_Groups(np.zeros((1, 1), np.int64), np.array([0, len(flows)]), np.arange(len(flows)))]
-    edges = np.searchsorted(flows.matrix, np.arange(flows.matrix_count + 1))
-    first = np.unique(flows.matrix[::_RUN])
+    edges = flows.edges
+    first = [0] if flows.matrix is None else np.unique(flows.matrix[::_RUN]).tolist()
     found = []
-    for low, high in pairwise([*first.tolist(), flows.matrix_count]):
+    for low, high in pairwise([*first, flows.matrix_count]):
         start, stop = edges[low], edges[high]
         found.append(_Groups(np.arange(low, high)[None, :], edges[low : high + 1] - start, np.arange(start, stop)))
     return found

@@ -106,7 +106,7 @@ class Solution:
         if self.matrix is None or flows.matrix is None:
             return self
         start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
-        rows = slice(*np.searchsorted(flows.matrix, [matrix, matrix + 1]).tolist())
+        rows = slice(*flows.edges[[matrix, matrix + 1]].tolist())
         group = self.group[rows]
         return replace(
             self,
