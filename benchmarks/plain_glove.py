@@ -66,7 +66,7 @@ def over(sample, most):
 
 
 def merge(a, b, limits, most):
-    """Return the group that a and b become; it may have no samples."""
+    """Return the group that a and b become: users with a kept original, maybe nobody."""
     a, b = longer_first(a, b)
     na, nb = len(a.members), len(b.members)
 
@@ -101,7 +101,7 @@ def merge(a, b, limits, most):
         if not any(inside(original, sample) for sample in lost if sample in group.samples)
     ]
     samples, kept = reshape([grown for _, grown in results], kept, most)
-    return Plain(min(a.id, b.id), sorted(a.members + b.members), samples, kept)
+    return Plain(min(a.id, b.id), sorted({owner for *_, owner in kept}), samples, kept)
 
 
 def reshape(boxes, kept, most):
@@ -129,9 +129,8 @@ def glove(users, k, variant, limits, most=(2**62, 2**62)):
         groups[rank] = Plain(rank, [rank], samples, [(t, x, y, rank) for t, x, y in distinct])
     finished, suppressed, merges = [], [], []
 
-    def step(value, low, high):
-        merges.append((value, low, high))
-        return merge(groups.pop(low), groups.pop(high), limits, most)
+    def lost(one, other, new):
+        return [member for member in one.members + other.members if member not in new.members]
 
     while True:
         pairs = [
@@ -142,23 +141,26 @@ def glove(users, k, variant, limits, most=(2**62, 2**62)):
         ]
         if not pairs:
             break
-        new = step(*min(pairs))
-        if not new.samples:
-            suppressed += new.members
-        elif len(new.members) >= k and variant != "loose":
+        merges.append(min(pairs))
+        low, high = (groups.pop(number) for number in merges[-1][1:])
+        new = merge(low, high, limits, most)
+        suppressed += lost(low, high, new)
+        if len(new.members) >= k and variant != "loose":
             finished.append(new)
-        else:
+        elif new.members:
             groups[new.id] = new
     left = [group for group in groups.values() if len(group.members) < k]
     finished += [group for group in groups.values() if len(group.members) >= k]
-    if variant == "absorb" and left and finished:
-        groups = {group.id: group for group in [*finished, *left]}
-        value, low, high = min(
-            (stretch(left[0], group, *limits), *sorted((left[0].id, group.id))) for group in finished
-        )
-        new = step(value, low, high)
-        finished = [group for group in finished if group.id in groups] + ([new] if new.samples else [])
-        suppressed += [] if new.samples else new.members
-        left = []
+    if variant == "absorb" and left:
+        nearest = sorted((stretch(left[0], group, *limits), *sorted((left[0].id, group.id))) for group in finished)
+        for value, low, high in nearest:
+            host = next(group for group in finished if group.id in (low, high))
+            new = merge(left[0], host, limits, most)
+            if len(new.members) >= len(host.members):
+                merges.append((value, low, high))
+                suppressed += lost(left[0], host, new)
+                finished[finished.index(host)] = new
+                left = []
+                break
     suppressed += [member for group in left for member in group.members]
     return sorted(finished, key=lambda group: group.id), sorted(suppressed), merges

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, VerificationError, trajectories
 from flowveil.synthetic import PHONES_BBOX, phones
-from tests.trajectories import small_sets
+from tests.trajectories import scattered_sets, small_sets
 
 K = 3
 
@@ -94,6 +94,106 @@ def test_every_release_verifies(tmp_path, users, k, variant, most):
     assert result.users >= k
     sizes = dict(zip(release.trajectories["group"].to_pylist(), release.trajectories["size"].to_pylist(), strict=True))
     assert min(sizes.values()) >= k
+
+
+def _rows(*samples):
+    """Return a table of samples (user, lon, lat, minute of a day)."""
+    user, lon, lat, minute = zip(*samples, strict=True)
+    times = pa.array([round(60 * 10**6 * moment) for moment in minute]).cast(pa.timestamp("us", tz="UTC"))
+    return pa.table({"uid": user, "lng": lon, "lat": lat, "datetime": times})
+
+
+def _people(release, table):
+    """Return by group the users with a row inside one of its samples, found row by row."""
+    boxes = release.trajectories.to_pylist()
+    group_of = {row["user_id"]: row["group"] for row in release.members.to_pylist()}
+    people = {box["group"]: set() for box in boxes}
+    for row in table.to_pylist():
+        for box in boxes:
+            here = box["lon0"] <= row["lng"] < box["lon1"] and box["lat0"] <= row["lat"] < box["lat1"]
+            if box["group"] == group_of[row["uid"]] and box["t0"] <= row["datetime"] < box["t1"] and here:
+                people[box["group"]].add(row["uid"])
+    return people
+
+
+# Two users who meet nowhere within 1 km: a's samples would be published as those of two, b's were all suppressed.
+_APART = [
+    ("a", 0.0005, 0.0005, 0.5),
+    ("a", 0.0185, 0.0005, 96.5),
+    ("b", 0.0005, 0.0005, 95.5),
+    ("b", 0.0185, 0.0005, 90.5),
+]
+
+
+def test_a_user_without_samples_is_no_crowd():
+    """Nothing is published of two users when thresholds leave the samples of one of them only."""
+    with pytest.raises(PromiseError, match="no group"):
+        trajectories.anonymize(_rows(*_APART), 2, bbox=(-1, -1, 1, 1), max_extent="1km", max_duration="6h")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(small_sets(), scattered_sets()),
+    st.integers(2, 3),
+    st.sampled_from(trajectories.VARIANTS),
+    st.sampled_from([("1km", "6h"), ("3km", None), (None, "2h")]),
+)
+def test_k_users_are_really_there(users, k, variant, most):
+    """Counted row by row, every group has as many users with a row in its samples as it says, and at least k."""
+    table = _rows(
+        *((f"u{rank}", 4.6 + x / 3000, 50.4 + y / 4000, t) for rank, own in enumerate(users) for t, x, y in own)
+    )
+    try:
+        release = trajectories.anonymize(
+            table, k, bbox=PHONES_BBOX, variant=variant, max_extent=most[0], max_duration=most[1]
+        )
+    except PromiseError:
+        return
+
+    sizes = dict(zip(*(release.trajectories[name].to_pylist() for name in ("group", "size")), strict=True))
+
+    assert sizes == {group: len(people) for group, people in _people(release, table).items()}
+    assert min(sizes.values()) >= k
+
+
+def _count_who_is_not_there(folder, size):
+    """Put users whose samples were all suppressed into the first group, until it seems to have `size` users."""
+
+    def join(columns):
+        hidden = [row for row, group in enumerate(columns["group"]) if group is None]
+        for row in hidden[: size - columns["group"].count(0)]:
+            columns["group"][row] = 0
+        return columns
+
+    rewrite(_members_of(folder), join)
+    rewrite(
+        folder / "trajectories.parquet",
+        lambda columns: (
+            columns
+            | {"size": [old if group else size for group, old in zip(columns["group"], columns["size"], strict=True)]}
+        ),
+    )
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_members_who_are_not_there_are_noticed(tmp_path, k):
+    """A group that counts users without a row in its samples is refused, whether it has k others or not."""
+    together = [(name, 0.0005, 0.0005, 600.5) for name in ("c", "d")]
+    table = _rows(*_APART, *together)
+    release = trajectories.anonymize(table, 2, bbox=(-1, -1, 1, 1), max_extent="1km", max_duration="6h")
+    folder = release.write(tmp_path / "out")
+    trajectories.verify(folder, table)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["promise"]["k"] = k
+    manifest["promise_text"] = manifest["promise_text"].replace("at least 2", f"at least {k}")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    _count_who_is_not_there(folder, 3)
+
+    with pytest.raises(
+        VerificationError, match="fewer than 3 users have" if k == 3 else "counts users who have no row"
+    ):
+        trajectories.verify(folder, table)
 
 
 def _move_a_user(columns):

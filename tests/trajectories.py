@@ -32,3 +32,9 @@ def small_sets(draw, most_users=8):
     cells = draw(st.sampled_from([1, 4, 60, 500]))
     point = st.tuples(st.integers(0, hours), st.integers(-cells, cells), st.integers(-cells, cells))
     return draw(st.lists(st.lists(point, min_size=1, max_size=7), min_size=2, max_size=most_users))
+
+
+def scattered_sets():
+    """Users who went to and fro between two places: a threshold on extent leaves some of them without a sample."""
+    point = st.tuples(st.integers(0, 100), st.sampled_from([0, 75]), st.just(0))
+    return st.lists(st.lists(point, min_size=1, max_size=3), min_size=2, max_size=6)

@@ -29,7 +29,7 @@ _TRIES = 4
 class Group:
     """Users who share one trajectory."""
 
-    members: IntArray  # ranks, ascending
+    members: IntArray  # ranks, ascending; each has a kept sample
     samples: IntArray  # t0, t1, x0, x1, y0, y1 in steps and cells; disjoint, in the order of time
 
 
@@ -46,7 +46,7 @@ class Grouping:
 class _Crowd:
     """What a group holds besides its samples: members, and which original sample is in which of them."""
 
-    members: IntArray
+    members: IntArray  # the owners of what is held
     held: IntArray  # original samples that are kept
     home: IntArray  # for each, the group's sample it is in
 
@@ -65,7 +65,8 @@ def glove(
 
     variant: strict (finished groups rest; fewer than k users may be left and are suppressed), absorb (those join
     their nearest finished group) or loose (finished groups may take in others).
-    max_extent, max_duration: largest box edge in cells and length in steps of time of a sample; larger are suppressed.
+    max_extent, max_duration: largest box edge in cells and length in steps of time of a sample; larger are suppressed,
+    and so is a user without a sample that is not.
     memory: bytes for a triangular matrix of stretches; if it does not fit, or by default, lists of neighbors are kept,
     which are mostly faster. The result is the same.
     """
@@ -101,7 +102,7 @@ class _Run:
     def __init__(self, trajectories: Trajectories, k: int, variant: str, most: IntArray, workers: Workers) -> None:
         self.k, self.variant, self.most, self.workers = k, variant, most, workers
         self.pool = Pool(trajectories, len(trajectories) if variant == "loose" else 3 * k)
-        self.moments = trajectories.t - self.pool.origin[0]
+        self.moments, self.owner = trajectories.t - self.pool.origin[0], trajectories.owner
         self.crowds: dict[int, _Crowd] = {}
         for rank, (first, last) in enumerate(zip(trajectories.start[:-1], trajectories.start[1:], strict=True)):
             held = np.arange(first, last)
@@ -136,31 +137,43 @@ class _Run:
         if len(self.found.merges) % 100 == 0:
             tell(f"merged {len(self.found.merges):,} times, {int(self.pool.alive.sum()):,} groups are left")
 
-    def _merge(self, one: int, other: int) -> None:
-        """Merge two groups into the one with the smaller id; without any sample left, its users are suppressed."""
+    def _merge(self, one: int, other: int, least: int = 0) -> bool:
+        """Merge two groups into the one with the smaller id, unless fewer than `least` users would be left in it.
+
+        Users none of whose samples is kept do not share its trajectory: they are not counted, but suppressed.
+        """
+        crowd, samples = self._join(one, other)
+        if len(crowd.members) < least:
+            return False
+        pool, (keep, gone) = self.pool, (min(one, other), max(one, other))
+        before = np.concatenate([self.crowds.pop(group).members for group in (keep, gone)])
+        self.found.suppressed_users += np.setdiff1d(before, crowd.members).tolist()
+        pool.remove(gone)
+        if len(crowd.members):
+            self.crowds[keep] = crowd
+            pool.put(keep, samples, len(crowd.members), done=len(crowd.members) >= self.k)
+        else:
+            pool.remove(keep)
+        return True
+
+    def _join(self, one: int, other: int) -> tuple[_Crowd, IntArray]:
+        """Return what two groups would become: users with a kept sample, and the samples."""
         from flowveil.trajectories._merge import merge, reshape  # noqa: PLC0415
 
         pool, (keep, gone) = self.pool, (min(one, other), max(one, other))
         a, b = (keep, gone) if pool.get(keep).shape[1] >= pool.get(gone).shape[1] else (gone, keep)
-        crowds = self.crowds.pop(a), self.crowds.pop(b)
+        crowds = self.crowds[a], self.crowds[b]
         sizes = len(crowds[0].members), len(crowds[1].members)
         merged, *went = merge(pool.get(a), pool.get(b), *sizes, pool.limits_whole, self.most)
         held = np.concatenate([crowd.held[to[crowd.home] >= 0] for crowd, to in zip(crowds, went, strict=True)])
         samples, home = reshape(merged, self.moments[held], self.most)
-        members = np.sort(np.concatenate([crowd.members for crowd in crowds]))
-        pool.remove(gone)
-        if not samples.shape[1]:
-            pool.remove(keep)
-            self.found.suppressed_users += members.tolist()
-            return
-        self.crowds[keep] = _Crowd(members, held[home >= 0], home[home >= 0])
-        pool.put(keep, samples, len(members), done=len(members) >= self.k)
+        held, home = held[home >= 0], home[home >= 0]
+        return _Crowd(np.unique(self.owner[held]), held, home), samples
 
     def _finish(self) -> None:
         finished = [group for group, crowd in self.crowds.items() if len(crowd.members) >= self.k]
         left = [group for group, crowd in self.crowds.items() if len(crowd.members) < self.k]
-        if self.variant == "absorb" and left and finished:
-            self._absorb(left[0], finished)
+        if self.variant == "absorb" and left and self._absorb(left[0], finished):
             left = []
         for group in left:
             self.found.suppressed_users += self.crowds.pop(group).members.tolist()
@@ -171,18 +184,22 @@ class _Run:
         if not self.found.groups:
             raise PromiseError("no group of k users has a sample left", "raise the suppression thresholds or lower k")
 
-    def _absorb(self, left: int, finished: list[int]) -> None:
+    def _absorb(self, left: int, finished: list[int]) -> bool:
+        """Merge a group with the nearest finished one that does not lose users by it; whether there is one."""
         from flowveil.trajectories._kernels import stretch  # noqa: PLC0415
 
         pool = self.pool
         values = [
-            stretch(pool.samples, pool.place, pool.boxes, pool.limits, left, group, np.inf, pool.sweep)
+            float(stretch(pool.samples, pool.place, pool.boxes, pool.limits, left, group, np.inf, pool.sweep))
             for group in finished
         ]
         pairs = [(value, min(left, group), max(left, group)) for value, group in zip(values, finished, strict=True)]
-        value, low, high = min(pairs)
-        self.found.merges.append((float(value), low, high))
-        self._merge(low, high)
+        sizes = [len(self.crowds[group].members) for group in finished]
+        for pair, size in sorted(zip(pairs, sizes, strict=True)):
+            if self._merge(*pair[1:], least=size):
+                self.found.merges.append(pair)
+                return True
+        return False
 
 
 def choose_kernel(pool: Pool) -> bool:

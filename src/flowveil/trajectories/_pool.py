@@ -18,7 +18,7 @@ _SPARE = 1.5  # room for merged trajectories before the array is packed again
 
 
 class Pool:
-    """Groups by id, which is the rank of the smallest member: a merged group takes the place of one of its parts."""
+    """Groups by id, which is the least rank of all who were merged into it, those among them who were left out too."""
 
     def __init__(self, trajectories: Trajectories, most_users: int) -> None:
         """Start with one group for each user; no two groups that are compared have more than `most_users` together."""

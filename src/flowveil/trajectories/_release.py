@@ -80,6 +80,10 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
     kept, unsupported = _coverage(trajectories, [group.samples for group in groups], group_of)
     thresholds = options.get("max_extent") or options.get("max_duration")
     rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
+    if not kept[group_of >= 0].all():
+        raise PromiseError(
+            "a user would be counted in a group without a sample there", "this is a bug: please report it"
+        )
     if not thresholds and (kept < rows)[group_of >= 0].any():
         raise PromiseError("samples of a member would be lost", "this is a bug: please report it")
     members = pa.table(

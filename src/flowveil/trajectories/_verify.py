@@ -67,7 +67,7 @@ def verify(
     return TrajectoryVerification(
         checks=(
             "the folder holds the listed files, columns and keys, and nothing else",
-            f"every group has at least {release.manifest['promise']['k']} users, and nobody is in two groups",
+            f"every group has rows of at least {release.manifest['promise']['k']} users, and nobody is in two groups",
             "the samples of a group are disjoint, in order, and on the edges of the grid",
             "every input row of a member is kept in one sample or counted as suppressed",
             "every sample holds a kept row of a member",
@@ -219,11 +219,22 @@ def _check_samples(release: TrajectoryRelease, table: _Boxes, samples: Samples) 
         _fail("kept and suppressed rows of a user do not add up to the input")
     if not _limits_given(release) and (kept[groups >= 0] != rows[groups >= 0]).any():
         _fail("rows of a member are missing though no threshold was promised")
+    _check_people(release, table, user[inside], group[inside])
     if (np.bincount(spot[inside], minlength=len(table.group)) == 0).any():
         _fail("nobody of its group was seen in a sample")
     seen = len(np.unique(np.stack([user[inside], spot[inside]]), axis=1).T)
     pairs = int(table.size.sum())
     return 1 - seen / pairs
+
+
+def _check_people(release: TrajectoryRelease, table: _Boxes, user: IntArray, group: IntArray) -> None:
+    """Count the users who are really there: user and group of each input row that lies in a sample of its group."""
+    k = release.manifest["promise"]["k"]
+    people = np.bincount(np.unique(np.stack([user, group]), axis=1)[1], minlength=len(table.sizes))
+    if (people < k).any():
+        _fail(f"fewer than {k} users have a row in the samples of a group")
+    if (people != table.sizes).any():
+        _fail("a group counts users who have no row in its samples")
 
 
 def _limits_given(release: TrajectoryRelease) -> bool:
