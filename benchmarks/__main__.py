@@ -19,6 +19,7 @@ NAMES = [
     "glove",
     "matrices",
     "trajectories",
+    "thresholds",
     "memory",
     "scale",
 ]
