@@ -10,6 +10,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.trajectories import CHECKINS, CHECKINS_BBOX
@@ -55,7 +56,7 @@ def people_of(release, table):
     """Return how many users of each group have an input row inside one of its samples."""
     columns = {name: next(column for column in known if column in table.column_names) for name, known in NAMES.items()}
     user, lon, lat = (table[columns[name]].to_pylist() for name in ("user", "lon", "lat"))
-    time = table[columns["time"]].cast("timestamp[us, tz=UTC]").to_pylist()
+    time = table[columns["time"]].cast(pa.timestamp("us", "UTC")).to_pylist()
     group_of = {row["user_id"]: row["group"] for row in release.members.to_pylist()}
     boxes = defaultdict(list)
     for box in release.trajectories.to_pylist():
