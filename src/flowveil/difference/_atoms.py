@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil.flows import Flows
+    from flowveil.flows import Crowds, Flows, People
     from flowveil.problem import Requirement
 
 NONE = -1  # no flow of a layer
@@ -25,16 +27,29 @@ class Atoms:
 
     first: IntArray
     second: IntArray
+    size: IntArray  # persons, or trips
+    k: int  # atoms with fewer in all are no crowd
     passes: BoolArray  # whether the atom by itself is a crowd
     together: Callable[[Sequence[int]], bool]  # whether some atoms are a crowd together
+    same: BoolArray  # whether both flows are between the same areas, at the same time and of the same group
 
     def turned(self) -> Atoms:
         """Return the same with the layers exchanged."""
-        return Atoms(self.second, self.first, self.passes, self.together)
+        return replace(self, first=self.second, second=self.first)
 
 
-def make_atoms(first: IntArray, second: IntArray, flows: Flows, requirement: Requirement) -> Atoms:
-    """Return the atoms of tile pairs, given by tile pair its flow in each layer."""
+def make_atoms(
+    first: IntArray,
+    second: IntArray,
+    flows: Flows,
+    requirement: Requirement,
+    same: Callable[[IntArray, IntArray], BoolArray] | None = None,
+) -> Atoms:
+    """Return the atoms of tile pairs, given by tile pair its flow in each layer.
+
+    same: whether flows of the first layer are flows of the second, given both by number; by default none is.
+    """
+    people = flows.people
     inside = np.flatnonzero((first != NONE) | (second != NONE))
     width = int(second.max(initial=NONE)) + 2
     keys, place = np.unique((first[inside] + 1) * width + second[inside] + 1, return_inverse=True)
@@ -44,22 +59,27 @@ def make_atoms(first: IntArray, second: IntArray, flows: Flows, requirement: Req
     pairs = inside[order]
     start = np.searchsorted(place[order], np.arange(len(keys) + 1))
 
+    @cache
+    def persons_of(atom: int) -> frozenset[int]:
+        return _persons(people, pairs[start[atom] : start[atom + 1]]) if people else frozenset()
+
     def together(chosen: Sequence[int]) -> bool:
-        rows = np.concatenate([pairs[start[atom] : start[atom + 1]] for atom in chosen])
-        return bool(requirement.is_crowd(_measure(flows, rows))[0])
+        if people is None:
+            weight = None if measures.weight is None else measures.weight[chosen].sum(keepdims=True)
+            return bool(requirement.is_crowd(Measures(measures.trips[chosen].sum(keepdims=True), None, weight))[0])
+        who = frozenset[int]().union(*map(persons_of, chosen))
+        weight = None if people.weight is None else people.weight[list(who)].sum(keepdims=True)
+        return bool(requirement.is_crowd(Measures(np.zeros(1, np.int64), np.array([len(who)]), weight))[0])
 
-    passes = requirement.is_crowd(flows.measure(atom, len(keys)))
-    return Atoms(keys // width - 1, keys % width - 1, passes, together)
+    measures = flows.measure(atom, len(keys))
+    size = measures.trips if measures.persons is None else measures.persons
+    one, other = keys // width - 1, keys % width - 1
+    equal = (one != NONE) & (other != NONE) & (False if same is None else same(one, other))
+    return Atoms(one, other, size, requirement.k, requirement.is_crowd(measures), together, equal)
 
 
-def _measure(flows: Flows, pairs: IntArray) -> Measures:
-    """Return the size of some tile pairs together."""
-    trips = flows.trips[pairs].sum(keepdims=True)
-    people = flows.people
-    if people is None:
-        return Measures(trips, None, None if flows.weight is None else flows.weight[pairs].sum(keepdims=True))
+def _persons(people: People | Crowds, pairs: IntArray) -> frozenset[int]:
+    """Return who travels on some tile pairs."""
     starts, ends = np.searchsorted(people.pair, pairs), np.searchsorted(people.pair, pairs + 1)
     spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    persons = np.unique(np.concatenate([people.person[start:end] for start, end in spans]))
-    weight = None if people.weight is None else people.weight[persons].sum(keepdims=True)
-    return Measures(trips, np.array([len(persons)], np.int64), weight)
+    return frozenset(itertools.chain.from_iterable(people.person[start:end].tolist() for start, end in spans))

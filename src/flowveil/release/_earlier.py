@@ -34,6 +34,7 @@ class Earlier:
     group: IntArray  # by tile pair of the new flows: the earlier flow that holds it, -1 for none
     trips: IntArray  # as published
     complete: bool  # all flows of the earlier release are here
+    divided_alike: bool  # it has the same steps of time and groups; a hierarchy of time is told by `time`
     method: str
 
 
@@ -58,7 +59,10 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     time = None if time is None else time[known]
     trips = np.asarray(table["trips"].to_numpy(), np.int64)[known]
     group = cover(flows, origin, destination, matrix[known], time, own)
-    return Earlier(origin, destination, time, group, trips, bool(known.all()), str(release.manifest.get("method")))
+    here = [] if flows.matrices is None else flows.matrices.column_names
+    alike = set(here) == {*steps, *by}
+    method = str(release.manifest.get("method"))
+    return Earlier(origin, destination, time, group, trips, bool(known.all()), alike, method)
 
 
 def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows, Measures
     from flowveil.problem import Problem, Solution
 
@@ -64,8 +64,16 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     if not problem.requirement.is_crowd(measures).all():
         raise InputError("the earlier release has flows of fewer people than asked for here", "ask for no more than it")
 
+    def same(new: IntArray, old: IntArray) -> BoolArray:
+        ends: BoolArray = (solution.origin[new] == earlier.origin[old]) & (
+            solution.destination[new] == earlier.destination[old]
+        )
+        if solution.time is not None and earlier.time is not None:
+            ends &= solution.time[new] == earlier.time[old]
+        return ends if earlier.divided_alike else np.zeros(len(ends), bool)
+
     def atoms(first: IntArray) -> Atoms:
-        return make_atoms(first, earlier.group, problem.flows, problem.requirement)
+        return make_atoms(first, earlier.group, problem.flows, problem.requirement, same)
 
     kept, withheld = withhold_exposing(atoms, solution.group)
     notes = (*solution.notes, f"{withheld} flows are withheld because of the release beside")

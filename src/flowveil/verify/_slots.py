@@ -69,6 +69,14 @@ class Slots:
             high.append((2**62 if end is None else end, groups[group] + 1))
         return np.array(low, np.int64).reshape(-1, 2), np.array(high, np.int64).reshape(-1, 2)
 
+    def names(self) -> list[tuple[Interval, frozenset[tuple[str, Any]]]]:
+        """Return by slot its interval and the values of its groups; all hours of a cycle are all of time."""
+        everything = (0, self._cycle)
+        return [
+            ((None, None) if interval == everything else interval, frozenset(zip(self._options.by, group, strict=True)))
+            for interval, group in self._number
+        ]
+
     def locate(self, batch: pa.RecordBatch, known: BoolArray) -> list[IntArray]:
         """Return for each level of time the slot of each known row, -1 for none."""
         groups, of_row = self._groups(batch, known)

@@ -45,7 +45,7 @@ class Layer:
 
 
 def check_together(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> None:
-    """Raise if flows of one layer less flows of the other leave fewer than a crowd.
+    """Raise if flows of one layer less flows of the other leave fewer than a crowd, or nobody.
 
     Both must have the volumes of the same rows: of rows that only one layer can use, differences would not be seen.
     """
@@ -78,8 +78,26 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
                 f"the flow {layer.flows.name(int(bad[0]))} does not have the trips of the rows that both releases use",
                 "compare releases of the same rows: those without a person or time must be in neither of them",
             )
-    keys, passes = crowds.atoms()
-    return Atoms(keys // width - 1, keys % width - 1, passes, crowds.together)
+    keys, size, passes = crowds.atoms()
+    one, other = keys // width - 1, keys % width - 1
+    return Atoms(one, other, size, k, passes, crowds.together, _same(first, second, one, other))
+
+
+def _same(first: Layer, second: Layer, one: IntArray, other: IntArray) -> BoolArray:
+    """Return for pairs of flows, -1 for none, whether they have the same areas, time and groups."""
+    names = []
+    for layer in (first, second):
+        slots = layer.slots.names()
+        names.append(
+            [
+                (origin, destination, slots[slot])
+                for origin, destination, slot in zip(
+                    layer.flows.origin, layer.flows.destination, layer.slots.of_flow.tolist(), strict=True
+                )
+            ]
+        )
+    pairs = zip(one.tolist(), other.tolist(), strict=True)
+    return np.array([NONE not in pair and names[0][pair[0]] == names[1][pair[1]] for pair in pairs], bool)
 
 
 def _trips(batch: pa.RecordBatch, request: Request) -> IntArray:
@@ -101,6 +119,7 @@ class _Crowds:
         self._keys = np.zeros(0, np.int64)
         self._start = np.zeros(1, np.int64)
         self._rows = np.zeros((0, 4), np.int64)
+        self._who: dict[int, frozenset[tuple[int, int]]] = {}  # persons and weights, of atoms that were looked at
 
     def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
         def column(name: str) -> Any:
@@ -120,8 +139,8 @@ class _Crowds:
         part = np.column_stack([key, person, trips, weight])
         self._parts.append(np.unique(part, axis=0) if request.unit else part)
 
-    def atoms(self) -> tuple[IntArray, BoolArray]:
-        """Return the keys of the atoms, and which of them are crowds."""
+    def atoms(self) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return the keys of the atoms, their persons or trips, and which of them are crowds."""
         rows = np.concatenate([np.zeros((0, 4), np.int64), *self._parts])
         if self._persons:
             rows = np.unique(rows, axis=0)
@@ -129,12 +148,25 @@ class _Crowds:
         self._keys, first = np.unique(self._rows[:, 0], return_index=True)
         self._start = np.append(first, len(self._rows))
         crowd, weight = (np.add.reduceat(self._rows[:, place], first) if len(first) else first for place in (2, 3))
-        return self._keys, (crowd >= self._k) & (weight >= self._least_weight)
+        return self._keys, crowd, (crowd >= self._k) & (weight >= self._least_weight)
 
     def together(self, atoms: Sequence[int]) -> bool:
         """Whether some atoms are a crowd together: a person in several of them counts once."""
-        rows = np.concatenate([self._rows[self._start[atom] : self._start[atom + 1]] for atom in atoms])
-        if self._persons:
-            rows = np.unique(rows[:, 1:], axis=0)
-            rows = np.column_stack([np.zeros(len(rows), np.int64), rows])
-        return bool(rows[:, 2].sum() >= self._k and rows[:, 3].sum() >= self._least_weight)
+        crowd, weight = self.count(atoms)
+        return crowd >= self._k and weight >= self._least_weight
+
+    def count(self, atoms: Sequence[int]) -> tuple[int, int]:
+        """Return the persons (or trips) of some atoms together, and their weight."""
+        if not self._persons:
+            crowds = [self._of(atom)[:, 2:].sum(axis=0) for atom in atoms]
+            return sum(int(crowd) for crowd, _ in crowds), sum(int(weight) for _, weight in crowds)
+        who: set[tuple[int, int]] = set()
+        for atom in atoms:
+            if atom not in self._who:
+                self._who[atom] = frozenset(map(tuple, self._of(atom)[:, [1, 3]].tolist()))
+            who |= self._who[atom]
+        return len(who), sum(weight for _, weight in who)
+
+    def _of(self, atom: int) -> IntArray:
+        rows: IntArray = self._rows[self._start[atom] : self._start[atom + 1]]
+        return rows
