@@ -25,7 +25,7 @@ TREE_METHODS = [name for name in METHODS if find_method(name).promise == "k-anon
 
 
 def plain_elsewhere(problem, solution):
-    """Return {area: tile pairs}, giving what is too little to the next area above, one area at a time."""
+    """Return {area: tile pairs}, giving what is too little, or too telling, to the next area above, one at a time."""
     oracle = Oracle(problem)
     first = solution.first
     leaf = (problem.flows.origin, problem.flows.destination)[first]
@@ -35,18 +35,62 @@ def plain_elsewhere(problem, solution):
     found = {}
     for area in sorted(areas.tolist(), key=lambda node: -tree.depth[node]):
         rows = sorted(row for row in left if leaf[row] in oracle.leaves[first][area])
-        if rows and _passes(problem, rows, area, first):
+        if rows and _passes(problem, rows, area, first) and _may_be_empty(problem, solution, rows, area, found):
             found[area] = rows
             left -= set(rows)
     return found
 
 
+def _above(tree, node):
+    """Return a node and all above it."""
+    path = [int(node)]
+    while tree.parent[path[-1]] >= 0:
+        path.append(int(tree.parent[path[-1]]))
+    return path
+
+
+def _may_be_empty(problem, solution, rows, area, found):
+    """Whether every hidden part of an area may be empty, for the place in it with the most parts."""
+    first = solution.first
+    trees = (problem.flows.origins, problem.flows.destinations)
+    tree, other = trees[first], trees[1 - first]
+    ends = (solution.origin.tolist(), solution.destination.tolist())
+    reached = list(zip(ends[first], ends[1 - first], strict=True))
+    named = {start for start, _ in reached} | set(found) | {area}
+    places = []
+    for place in named:
+        path = _above(tree, place)
+        within = area in path and not any(node in found for node in path[: path.index(area)])
+        if within and not any(place in _above(tree, inside)[1:] for inside in named):
+            places.append(place)
+    parts = [
+        _parts(other, [end for start, end in reached if start in _above(tree, place)], reached) for place in places
+    ]
+    crowd, weight = _crowd(problem, rows)
+    room = max(parts, default=0) - 1
+    caps = [(crowd, problem.requirement.k - 1), (weight, problem.requirement.least_weight - 1)]
+    return all(size <= room * most for size, most in caps if most > 0)
+
+
+def _parts(tree, own, reached):
+    """Count the largest nodes with an area that some flow reaches, and with nothing in common with those in `own`."""
+    known = {node for _, end in reached for node in _above(tree, end)}
+    free = {node for node in known if not any(node in _above(tree, end) or end in _above(tree, node) for end in own)}
+    return len([node for node in free if int(tree.parent[node]) not in free])
+
+
+def _crowd(problem, rows):
+    """Return the persons, or trips, of tile pairs, and their weight."""
+    flows = problem.flows
+    if flows.people is None:
+        return int(flows.trips[rows].sum()), int(flows.weight[rows].sum())
+    persons = {int(p) for r, p in zip(flows.people.pair, flows.people.person, strict=True) if r in rows}
+    return len(persons), int(sum(flows.people.weight[p] for p in persons))
+
+
 def _passes(problem, rows, area, first):
     flows, requirement = problem.flows, problem.requirement
-    trips, weight = int(flows.trips[rows].sum()), int(flows.weight[rows].sum())
-    if flows.people is not None:
-        persons = {int(p) for r, p in zip(flows.people.pair, flows.people.person, strict=True) if r in rows}
-        trips, weight = len(persons), int(sum(flows.people.weight[p] for p in persons))
+    trips, weight = _crowd(problem, rows)
     ends = (flows.origin, flows.destination)
     tiles = int((flows.origins, flows.destinations)[first].tiles[area]), len(set(ends[1 - first][rows].tolist()))
     enough = requirement.k_weight is None or weight >= requirement.least_weight

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError
+from flowveil.release._hidden import Unreached, pins_down
 from flowveil.release._rectangles_elsewhere import report_rectangles
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def _of_matrix(problem: Problem, solution: Solution) -> Elsewhere:
     """Return the flows to elsewhere of one matrix.
 
     A withheld trip belongs to the smallest area of the first axis that holds its end and has such a flow. So an area
-    whose withheld trips are too few adds them to the next area above it, where areas are nested.
+    whose withheld trips are too few, or would pin some of them down, adds them to the next area above it, where areas
+    are nested.
     """
     if solution.rectangles is not None:
         areas, group = report_rectangles(problem, solution)
@@ -75,8 +77,12 @@ def _of_matrix(problem: Problem, solution: Solution) -> Elsewhere:
     next_number = np.where(above >= 0, place[above], -1)
     depth = tree.depth[areas]
     done = np.zeros(len(areas), bool)
+    rows = _Rows(problem, solution, areas, next_number)
     for level in np.unique(depth)[::-1].tolist():
-        done |= (depth == level) & _passes(problem, solution.first, areas, number)
+        measures = problem.flows.measure(number, len(areas))
+        passes = _passes(problem, solution.first, areas, number, measures)
+        for area in np.flatnonzero(depth == level).tolist():
+            done[area] = rows.settle(area, measures.take(slice(area, area + 1)), reported=bool(passes[area]))
         moves = (number >= 0) & (depth == level)[number] & ~done[number]
         number[moves] = next_number[number[moves]]
     flow = np.append(np.cumsum(done) - 1, -1)  # the last entry is for no area
@@ -84,11 +90,56 @@ def _of_matrix(problem: Problem, solution: Solution) -> Elsewhere:
     return Elsewhere(solution.first, areas[done], group, problem.flows.measure(group, int(done.sum())))
 
 
-def _passes(problem: Problem, first: int, areas: IntArray, number: IntArray) -> BoolArray:
+class _Rows:
+    """For each area the smallest areas inside it, and where withheld trips from there may have gone.
+
+    Only areas that a flow names count: all else a reader does not know of. Areas are settled from the smallest up.
+    """
+
+    def __init__(self, problem: Problem, solution: Solution, areas: IntArray, above: IntArray) -> None:
+        first, other = (solution.origin, solution.destination)[:: -1 if solution.first else 1]
+        self._requirement = problem.requirement
+        self._above = above.tolist()
+        order = np.argsort(first, kind="stable")
+        edges = np.searchsorted(first[order], areas), np.searchsorted(first[order], areas, side="right")
+        self._reached = [other[order[start:end]] for start, end in zip(*(e.tolist() for e in edges), strict=True)]
+        self._unreached = Unreached(problem.axes[1 - solution.first].hierarchy, other)
+        self._smallest: list[list[int]] = [[] for _ in areas]  # those whose withheld trips are the area's to report
+        self._named = [False] * len(areas)  # whether a flow names an area inside
+
+    def settle(self, area: int, rest: Measures, *, reported: bool) -> bool:
+        """Return whether the rest of an area is a flow: if it passes (`reported`) and pins no part of it down."""
+        rows = self._smallest[area] if self._named[area] else [area]
+        reported = reported and not self._pins_down(rows, rest)
+        named = reported or self._named[area] or len(self._reached[area]) > 0
+        above = self._above[area]
+        if named and above >= 0:
+            self._named[above] = True
+            self._smallest[above] += [] if reported else rows
+        return reported
+
+    def _pins_down(self, rows: list[int], rest: Measures) -> bool:
+        parts = 0
+        for area in rows:
+            parts = max(parts, self._unreached.count(self._reached_from(area)))
+            if not pins_down(self._requirement, rest, np.array([parts]))[0]:
+                return False
+        return True
+
+    def _reached_from(self, area: int) -> IntArray:
+        """Return the areas that flows from a place reach: from the smallest area that holds it, and all above."""
+        found = []
+        while area >= 0:
+            found.append(self._reached[area])
+            area = self._above[area]
+        return np.concatenate(found)
+
+
+def _passes(problem: Problem, first: int, areas: IntArray, number: IntArray, measures: Measures) -> BoolArray:
     """Which areas have enough trips; at the other end the tiles that these trips reach count."""
     axes = problem.axes
     inside = number >= 0
     other = axes[1 - first]
     reached = np.unique(number[inside] * len(other.hierarchy) + other.leaf[inside]) // len(other.hierarchy)
     tiles = [axes[first].hierarchy.tiles[areas], np.bincount(reached, minlength=len(areas))]
-    return problem.requirement.passes(problem.flows.measure(number, len(areas)), tiles[first], tiles[1 - first])
+    return problem.requirement.passes(measures, tiles[first], tiles[1 - first])

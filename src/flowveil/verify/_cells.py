@@ -13,7 +13,7 @@ from flowveil.places._h3index import cells_of_points
 from flowveil.verify._border import on_border
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._geo import TOLERANCE, is_outline
-from flowveil.verify._ground import ClimbingSide, close
+from flowveil.verify._ground import ClimbingSide, climb, close
 from flowveil.verify._outlines import Outlines
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ class Cells:
     def tiles(self, area: str) -> int:
         """Return how many cells of the grid's resolution an area has."""
         return sum(h3.cell_to_children_size(cell, self._resolution) for cell in _cells(_node(area)))
+
+    def path(self, area: str) -> list[Node]:
+        """Return the node of an area, and those above it."""
+        return climb(_WORLD if area == _TOP else _node(area), self._above)
 
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the center of the cell, or the mean of the group's on the sphere."""

@@ -63,6 +63,15 @@ def least_weight(counts: Counts, promise: Promise) -> int:
     return math.ceil(promise.k * counts.mean_weight) if promise.mean_weight else promise.least_weight
 
 
+def hidden_sums(counts: Counts, promise: Promise) -> list[tuple[IntArray, int]]:
+    """Return the crowd of each flow by each measure that is tested, and the most that fails the test."""
+    crowd = counts.trips if counts.persons is None else counts.persons
+    sums = [(crowd, promise.k - 1)]
+    if counts.crowd_weight is not None:
+        sums.append((counts.crowd_weight, least_weight(counts, promise) - 1))
+    return [(size, largest) for size, largest in sums if largest > 0]
+
+
 def check_suppression(kept: int, counts: Counts, promise: Promise, audit: Mapping[str, Any]) -> None:
     """Check that no more trips are left out than was promised, and those that the audit file says."""
     left_out = counts.usable_trips - kept

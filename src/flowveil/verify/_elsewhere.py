@@ -14,6 +14,7 @@ from flowveil.verify._forest import NONE, FlowIndex
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil.verify._forest import Forest
     from flowveil.verify._ground import Side
     from flowveil.verify._manifest import Promise
     from flowveil.verify._slots import Slots
@@ -141,6 +142,10 @@ class ElsewhereIndex:
     def tiles(self) -> tuple[IntArray, IntArray]:
         """Return by flow the tiles of its areas at both ends."""
         return self._elsewhere.tiles(self._sides, self._ends)
+
+    def areas(self, end: int) -> tuple[Forest, IntArray]:
+        """Return the areas of one end (0 origins), and the number of each flow's."""
+        return self._sides[end].forest, self._ends[end]
 
     def find(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
         """Return the flow that counts each pair of smallest areas of a slot, -1 for none; -1 stands for no area."""

@@ -31,6 +31,9 @@ class Ground(Protocol):
     def tiles(self, area: str) -> int:
         """Return how many tiles an area has."""
 
+    def path(self, area: str) -> Sequence[Hashable]:
+        """Return the node of an area in the tree of all areas, and those above it up to the top."""
+
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the published center of an area; None stands for no center."""
 
@@ -117,6 +120,14 @@ class ClimbingSide:
             node = self._above(node)
         self._met.update(dict.fromkeys(path, found))
         return found
+
+
+def climb(node: Any, above: Callable[[Any], Any]) -> list[Any]:
+    """Return a node and all above it."""
+    path = [node]
+    while (node := above(node)) is not None:
+        path.append(node)
+    return path
 
 
 def close(one: Point, other: Point, tolerance: float) -> bool:

@@ -18,12 +18,14 @@ from flowveil.verify._ground import close
 from flowveil.verify._ward import Dendrogram
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil.places import ZoneTable
     from flowveil.verify._ground import Point
     from flowveil.verify._tables import AreasTable
+
+    Path = tuple[tuple[str, str], ...]  # columns and values from the top down to a node
 
 _TOP = "all"
 
@@ -37,7 +39,9 @@ class Members:
         self._zones = zones
         self._rank = {zone: rank for rank, zone in enumerate(zones.ids)}
         self._finest = None if columns is None else columns[0]
-        self._named = {} if columns is None else _named_by_columns(zones, columns)
+        self._columns = columns or ()
+        self._zones_of = {} if columns is None else _zones_by_path(zones, columns)
+        self._named = _named_by_columns(self._zones_of)
         self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
         self._ids = pa.array(zones.ids, pa.string())
         self._members: dict[str, IntArray] = {}
@@ -55,6 +59,20 @@ class Members:
     def tiles(self, area: str) -> int:
         """Return how many zones an area has."""
         return len(self._members[area])
+
+    def path(self, area: str) -> list[Hashable]:
+        """Return the node of an area, and those above it: the nodes of one of its zones that hold all of them."""
+        if area == _TOP:
+            return [_TOP]
+        members = self._members[area]
+        if self._dendrogram is not None:
+            return [*self._dendrogram.path(int(area.removeprefix("ward:"))), _TOP]
+        nodes = [
+            path
+            for path in _paths_of(self._zones, self._columns, int(members[0]))
+            if np.isin(members, self._zones_of[path]).all()
+        ]
+        return [*nodes[::-1], _TOP]
 
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether the point is the mean of the centers of the zones that have one."""
@@ -171,27 +189,34 @@ class MemberSide:
         return self._sizes
 
 
-def _named_by_columns(zones: ZoneTable, columns: tuple[str, ...]) -> dict[str, list[IntArray]]:
+def _zones_by_path(zones: ZoneTable, columns: tuple[str, ...]) -> dict[Path, IntArray]:
+    """Return the zones of every node; a node is its path from the top."""
+    for column in columns:
+        if column not in zones.columns:
+            raise broken(f"the zones have no column {shown(column)!r}", "give the zones that the release was made with")
+    found: dict[Path, list[int]] = {}
+    for rank in range(len(zones.ids)):
+        for path in _paths_of(zones, columns, rank):
+            found.setdefault(path, []).append(rank)
+    return {path: np.array(ranks, np.int64) for path, ranks in found.items()}
+
+
+def _paths_of(zones: ZoneTable, columns: tuple[str, ...], rank: int) -> list[Path]:
+    """Return the nodes that hold a zone, from the top down, the zone itself last."""
+    steps = [(column, zones.columns[column][rank]) for column in reversed(columns[1:])]
+    whole = (*((column, value) for column, value in steps if value is not None), (columns[0], zones.ids[rank]))
+    return [whole[: length + 1] for length in range(len(whole))]
+
+
+def _named_by_columns(zones_of: Mapping[Path, IntArray]) -> dict[str, list[IntArray]]:
     """Return the sets of zones that an id names: `column=value`, with the path above it where that is not unique.
 
     Values may hold any sign, so that two paths may read the same.
     """
-    for column in columns:
-        if column not in zones.columns:
-            raise broken(f"the zones have no column {shown(column)!r}", "give the zones that the release was made with")
-    found: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for rank, zone in enumerate(zones.ids):
-        path: tuple[tuple[str, str], ...] = ()
-        for column in reversed(columns[1:]):
-            value = zones.columns[column][rank]
-            if value is not None:
-                path = (*path, (column, value))
-                found.setdefault(path, []).append(rank)
-        found[(*path, (columns[0], zone))] = [rank]
-    times = Counter(path[-1] for path in found)
+    times = Counter(path[-1] for path in zones_of)
     named: dict[str, list[IntArray]] = {}
-    for path, ranks in found.items():
+    for path, ranks in zones_of.items():
         part = path if times[path[-1]] > 1 else path[-1:]
         name = "/".join(f"{column}={value}" for column, value in part)
-        named.setdefault(name, []).append(np.array(ranks, np.int64))
+        named.setdefault(name, []).append(ranks)
     return named

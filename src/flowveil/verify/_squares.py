@@ -13,7 +13,7 @@ import shapely
 
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._geo import TOLERANCE, is_outline
-from flowveil.verify._ground import ClimbingSide, close
+from flowveil.verify._ground import ClimbingSide, climb, close
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +63,10 @@ class Squares:
     def tiles(self, area: str) -> int:
         """Return how many squares of level 0 an area has."""
         return int(4 ** _node(area)[0])
+
+    def path(self, area: str) -> list[Node]:
+        """Return the node of an area, and those above it."""
+        return climb(_WORLD if area == _TOP else _node(area), _above)
 
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the center of the square; none where the projection does not reach."""

@@ -15,11 +15,19 @@ from flowveil.verify._assignment import AssignedIndex, load_assignment
 from flowveil.verify._boxes import Boxes, BoxIndex, check_members
 from flowveil.verify._broken import broken
 from flowveil.verify._cells import Cells
-from flowveil.verify._compare import check_crowd, check_published_crowd, check_suppression, check_volumes, least_weight
+from flowveil.verify._compare import (
+    check_crowd,
+    check_published_crowd,
+    check_suppression,
+    check_volumes,
+    hidden_sums,
+    least_weight,
+)
 from flowveil.verify._count import count_trips
 from flowveil.verify._elsewhere import ELSEWHERE, Elsewhere, ElsewhereIndex
 from flowveil.verify._folder import load_audit, load_manifest, open_folder
 from flowveil.verify._forest import NONE
+from flowveil.verify._hidden import check_elsewhere
 from flowveil.verify._input import make_request, open_trips, open_zones
 from flowveil.verify._manifest import parse_manifest
 from flowveil.verify._members import Members
@@ -93,6 +101,8 @@ def verify(
         layer = _layer(groups, ground, options, elsewhere)
         counts = _count_layer(request, layer, promise)
         least = least_weight(counts, promise)
+        if promise.elsewhere:
+            _check_elsewhere(layer, counts, promise, elsewhere)
         if totals is not None:
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
             _count_layer(request, whole, promise)
@@ -120,6 +130,13 @@ def _count_layer(request: Request, layer: Layer, promise: Promise) -> Counts:
     check_volumes(layer.flows, counts, promise)
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
     return counts
+
+
+def _check_elsewhere(layer: Layer, counts: Counts, promise: Promise, elsewhere: Elsewhere) -> None:
+    forest, area = layer.index.areas(elsewhere.first)
+    check_elsewhere(
+        layer.flows, elsewhere, forest, area, layer.slots.of_flow, layer.ground, hidden_sums(counts, promise)
+    )
 
 
 def _count_rectangles(
@@ -235,6 +252,7 @@ def _sentences(promise: Promise, audit: Mapping[str, Any]) -> tuple[str, ...]:
         found.append("totals and groups leave no smaller crowd when they are subtracted from each other")
     if promise.elsewhere:
         found.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
+        found.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
     if "suppressed_trips" in audit:
         found.append("as many trips are left out as the audit file says")
     return tuple(found)

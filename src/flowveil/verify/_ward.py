@@ -26,10 +26,21 @@ class Dendrogram:
             )
         self._zones_total = len(lon)
         self._merges = np.zeros((0, 2), np.int64)
+        self._above: dict[int, int] | None = None  # made when it is asked for
         if len(lon) > 1:
             from scipy.cluster.hierarchy import linkage  # noqa: PLC0415  slow to import
 
             self._merges = linkage(_in_meters(lon, lat), method="ward")[:, :2].astype(np.int64)
+
+    def path(self, node: int) -> list[int]:
+        """Return a node and those above it, the top left out."""
+        if self._above is None:
+            made = self._zones_total + np.arange(len(self._merges))
+            self._above = dict(zip(self._merges.ravel().tolist(), np.repeat(made, 2).tolist(), strict=True))
+        path = [node]
+        while path[-1] in self._above:
+            path.append(self._above[path[-1]])
+        return path[:-1] if len(path) > 1 else path
 
     def zones(self, node: int) -> IntArray | None:
         """Return the zones under a node, ascending; None if there is no such node below the top."""
