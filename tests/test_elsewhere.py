@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -244,3 +245,74 @@ def test_command_line(city_trips, tmp_path, capsys):
     assert "reported as going elsewhere" in capsys.readouterr().out
     assert "elsewhere" in pq.read_table(tmp_path / "out" / "flows.parquet")["destination"].to_pylist()
     assert run(["verify", str(tmp_path / "out"), "--against", str(city_trips)]) == 0
+
+
+ZONES = "abcdefghij"
+
+
+def counted(hidden, usual=40):
+    """Return trips between ten zones in a row, so many for each pair but for those in `hidden`, and the zones."""
+    pairs = list(itertools.product(ZONES, ZONES))
+    counts = [hidden.get(pair, usual) for pair in pairs]
+    rows = [(one, other, count) for (one, other), count in zip(pairs, counts, strict=True) if count]
+    table = pa.table(dict(zip(("origin", "destination", "count"), zip(*rows, strict=True), strict=True)))
+    place = [float(number) for number in range(len(ZONES))]
+    return table, pa.table({"zone_id": list(ZONES), "lon": place, "lat": [0.0] * len(ZONES)})
+
+
+def elsewhere_of(release):
+    """Return the flows to elsewhere: trips by the area at the other end."""
+    rows = release.flows.to_pylist()
+    return {row["origin"]: row["trips"] for row in rows if row["destination"] == "elsewhere"}
+
+
+@pytest.mark.parametrize("method", ["suppression", "mosaic", "crosscut", "glove-od"])
+def test_a_sum_of_two_hidden_flows_is_not_told(tmp_path, method, monkeypatch):
+    """Two flows of 9 are missing: their sum of 18 would tell both. It is withheld, and found where it is not."""
+    table, zones = counted({("a", "c"): 9, ("a", "h"): 9})
+    flows = fv.build_flows(table, zones=zones)
+    keywords = {} if method == "suppression" else {"max_suppression": 18 / flows.total}
+
+    release = fv.anonymize(flows, method, k=10, elsewhere=True, **keywords)
+    fv.verify(release.write(tmp_path / "out"), table, zones=zones)
+
+    assert release.metrics()["suppressed"] == pytest.approx(18 / flows.total)
+    assert elsewhere_of(release) == {}
+    for module in ("_elsewhere", "_rectangles_elsewhere"):
+        monkeypatch.setattr(f"flowveil.release.{module}.pins_down", lambda *_: np.array([False]))
+    careless = fv.anonymize(flows, method, k=10, elsewhere=True, **keywords)
+    assert list(elsewhere_of(careless).values()) == [18]
+    careless.write(tmp_path / "careless")
+    with pytest.raises(fv.VerificationError, match="tells of single ones"):
+        fv.verify(tmp_path / "careless", table, zones=zones)
+
+
+def test_a_sum_of_many_hidden_flows_is_told(tmp_path):
+    """Four flows of 5 are missing, no two of them next to each other: each may be anything from 0 to 9."""
+    table, zones = counted(dict.fromkeys([("a", "c"), ("a", "e"), ("a", "g"), ("a", "i")], 5))
+
+    release = fv.anonymize(fv.build_flows(table, zones=zones), "suppression", k=10, elsewhere=True)
+
+    fv.verify(release.write(tmp_path / "out"), table, zones=zones)
+    assert list(elsewhere_of(release).values()) == [20]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_hidden_flows_may_be_anything(data):
+    """Whatever is hidden: given the sum, each hidden flow may still have any volume below k."""
+    k = data.draw(st.integers(2, 4))
+    pairs = [("a", other) for other in ZONES]
+    hidden = {pair: data.draw(st.integers(0, 2 * k), label=pair[1]) for pair in pairs}
+    table, zones = counted(hidden)
+    flows = fv.build_flows(table, zones=zones)
+    release = fv.anonymize(flows, "suppression", k=k, elsewhere=True)
+    told = elsewhere_of(release)
+    missing = [volume for volume in hidden.values() if volume < k]
+
+    if told:
+        assert sum(missing) == sum(told.values())
+        sums = {0}  # that all hidden flows but one may have
+        for _ in missing[1:]:
+            sums = {volume + more for volume in sums for more in range(k)}
+        assert all(sum(missing) - volume in sums for volume in range(k))

@@ -455,18 +455,83 @@ def test_all_less_men_is_not_published(tmp_path):
         fv.anonymize(by_sex, k=10, max_suppression=1 / 5, beside=tmp_path / "whole")
 
 
-def test_totals_that_give_nothing_away_are_published(tmp_path):
-    """12 men and 11 women: the total says nothing that the groups do not."""
-    table, zones = planted(12, 11)
-    release = fv.anonymize(fv.build_flows(table, zones=zones, unit="person", by="sex"), k=10, totals=True)
-    release.write(tmp_path / "out")
+def of_groups(**sizes):
+    """Return trips from a to b, so many persons of each group with a trip each; GROUP_c: from a to c."""
+    rows = []
+    for name, size in sizes.items():
+        group, _, destination = name.partition("_")
+        rows += [("a", destination or "b", f"{name}{number}", group) for number in range(size)]
+    table = pa.table(dict(zip(("origin", "destination", "person", "sex"), zip(*rows, strict=True), strict=True)))
+    place = [1.0, 2.0, 3.0, 4.0]
+    return table, pa.table({"zone_id": ["a", "b", "c", "d"], "lon": place, "lat": place})
 
-    fv.verify(tmp_path / "out", table, zones=zones)
-    assert dict(zip(*(release.flows[name].to_pylist() for name in ("sex", "trips")), strict=True)) == {
-        "male": 12,
-        "female": 11,
-        "total": 23,
-    }
+
+def published(table, zones, folder, k=10, **keywords):
+    """Write and verify a release of zone pairs as they are, with totals; return {(destination, group): trips}."""
+    flows = fv.build_flows(table, zones=zones, unit="person", by="sex")
+    release = fv.anonymize(flows, "suppression", k=k, totals=True, **keywords)
+    release.write(folder, overwrite=True)
+    fv.verify(folder, table, zones=zones)
+    names = dict(zip(["ward:0", "ward:1", "ward:2", "ward:3"], "abcd", strict=True))
+    return {(names[row["destination"]], row["sex"]): row["trips"] for row in release.flows.to_pylist()}
+
+
+@pytest.mark.parametrize("women", range(12))
+def test_a_few_women_are_like_none(women, tmp_path):
+    """Beside 15 men, no total tells whether there are no women, a few, or as many as their own flow says."""
+    found = published(*of_groups(male=15, female=women, male_c=12, female_c=12), tmp_path / "out")
+
+    assert ("b", "total") not in found
+    assert (("b", "female") in found) == (women >= 10)
+    assert ("c", "total") not in found
+
+
+def test_totals_with_a_hidden_crowd_are_published(tmp_path):
+    """Men are published, 12 others of six groups are not: the total tells of a crowd, each of which may be empty."""
+    others = {f"x{number}": 2 for number in range(6)}
+    elsewhere = {f"x{number}_c": 20 for number in range(6)}  # so that a reader knows of the groups
+
+    found = published(*of_groups(male=15, **others, **elsewhere), tmp_path / "out")
+
+    assert found["b", "total"] == 27
+    assert ("b", "x0") not in found
+
+
+@pytest.mark.parametrize("how", ["two groups", "nobody is published"])
+def test_two_hidden_groups_are_not_told_by_their_sum(how, tmp_path, monkeypatch):
+    """Two groups of at most 9 that are 18 together are 9 each: such a total is withheld, and found where it is not."""
+    men = {"male": 15} if how == "two groups" else {}
+    table, zones = of_groups(**men, x=9, y=9, male_c=20, x_c=20, y_c=20)
+    if not men:
+        table = table.filter(pa.compute.not_equal(table["sex"], "male"))
+
+    found = published(table, zones, tmp_path / "out")
+
+    assert ("b", "total") not in found
+    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: np.zeros(0, np.int64))
+    with pytest.raises(VerificationError, match="tells of groups"):
+        published(table, zones, tmp_path / "careless")
+
+
+def test_nobody_can_tell_a_few_from_none():
+    """An attacker who knows the rules learns of no groups that they are one or two persons, by trying all tables.
+
+    k is 3. The release is made of every table with a few men, women and others; an attacker cannot tell apart tables
+    with the same release. In one of these, whatever groups are added up, there are none, or three or more.
+    """
+    seen = {}
+    for sizes in itertools.product(range(5), range(4), range(4)):
+        numbers = dict(zip(("male", "female", "x"), sizes, strict=True))
+        if not any(numbers.values()):
+            continue
+        table, zones = of_groups(**numbers, male_c=9, female_c=9, x_c=9)
+        flows = fv.build_flows(table, zones=zones, unit="person", by="sex")
+        release = fv.anonymize(flows, "suppression", k=3, totals=True)
+        seen.setdefault(str(release.flows.to_pydict()), []).append(sizes)
+
+    chosen = [groups for size in (1, 2, 3) for groups in itertools.combinations(range(3), size)]
+    for tables, groups in itertools.product(seen.values(), chosen):
+        assert not {sum(table[group] for group in groups) for table in tables} <= {1, 2}
 
 
 def test_planted_total_is_found(trips, tmp_path):

@@ -82,6 +82,18 @@ class Hierarchy:
                 np.add.at(values, self.parent[level], values[level])
         return values
 
+    def spans(self) -> tuple[IntArray, IntArray]:
+        """Return `first` and `end` by node: `b` is or lies in `a` exactly if `first[a] <= first[b] < end[a]`."""
+        size = self.add_up(np.ones(len(self), np.int64))
+        first = np.zeros(len(self), np.int64)
+        for level in self.levels():
+            if level.start > ROOT:
+                before = np.cumsum(size[level]) - size[level]  # of all of the level that come earlier
+                parent = self.parent[level]
+                eldest = np.searchsorted(parent, parent)  # siblings are adjacent
+                first[level] = first[parent] + 1 + before - before[eldest]
+        return first, first + size
+
     def up(self, nodes: IntArray, steps: int) -> IntArray:
         """Return the ancestors `steps` steps above, the root at most."""
         for _ in range(steps):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil.flows import Measures
-from flowveil.places import tile_points
+from flowveil.places import ROOT, RectangleAreas, tile_points
+from flowveil.release._hidden import pins_down
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -19,7 +20,7 @@ def report_rectangles(problem: Problem, solution: Solution) -> tuple[IntArray, I
     """Return the rectangles of the first axis with a flow to elsewhere, and by tile pair which of them counts it.
 
     The smallest rectangle goes first, the lowest number of equals. Each takes what is left of the withheld trips whose
-    tile it holds, if these pass the tests.
+    tile it holds, if these pass the tests and pin none of them down.
     """
     flows, first, rectangles = problem.flows, solution.first, solution.rectangles
     rest = np.flatnonzero(solution.group < 0)
@@ -32,18 +33,40 @@ def report_rectangles(problem: Problem, solution: Solution) -> tuple[IntArray, I
     rows = np.split(rest[np.argsort(tile, kind="stable")], np.searchsorted(np.sort(tile), np.arange(1, len(tiles))))
     points = tile_points(flows.places, axis.hierarchy, tiles, rectangles.frame)
     box, point = rectangles.part(areas).hold(points)
-    size = solution.sides(flows)[first].tiles(areas)
+    size, parts = _tiles_and_parts(problem, solution, rectangles, areas)
     found: list[int] = []
     for start, end in zip(*_runs(box), strict=True):
         held = np.concatenate([rows[place] for place in point[start:end].tolist()])
         held = held[group[held] < 0]
-        if _passes(problem, first, int(size[box[start]]), held):
-            group[held] = areas[box[start]]
-            found.append(int(areas[box[start]]))
+        area = box[start]
+        if _passes(problem, first, int(size[area]), parts[area : area + 1], held):
+            group[held] = areas[area]
+            found.append(int(areas[area]))
     reported = np.array(sorted(found), np.int64)
     inside = group >= 0
     group[inside] = np.searchsorted(reported, group[inside])
     return reported, group
+
+
+def _tiles_and_parts(
+    problem: Problem, solution: Solution, rectangles: Rectangles, areas: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return by rectangle of the first axis its tiles, and in how many pairs of one of them hidden trips may be.
+
+    Rectangles overlap, so a reader can be sure of a pair of tiles only where it is a flow by itself.
+    """
+    flows, first = problem.flows, solution.first
+    trees = [axis.hierarchy for axis in problem.axes]
+    ends = [
+        RectangleAreas(rectangles, flows.places, tree).inside(number)
+        for tree, number in zip(trees, (solution.origin, solution.destination), strict=True)
+    ]
+    alone = [len(one) == len(other) == 1 for one, other in zip(*ends, strict=True)]
+    sure = [int(tiles[0]) for tiles, single in zip(ends[first], alone, strict=True) if single]
+    counted = np.bincount(np.array(sure, np.int64), minlength=int(trees[first].tiles[ROOT]))
+    inside = RectangleAreas(rectangles, flows.places, trees[first]).inside(areas)
+    parts = [int(trees[1 - first].tiles[ROOT] - counted[tiles].min(initial=len(alone))) for tiles in inside]
+    return np.array([len(tiles) for tiles in inside], np.int64), np.array(parts, np.int64)
 
 
 def _smallest_first(rectangles: Rectangles, numbers: IntArray) -> IntArray:
@@ -58,8 +81,11 @@ def _runs(values: IntArray) -> tuple[list[int], list[int]]:
     return starts.tolist(), [*starts[1:].tolist(), len(values)][: len(starts)]
 
 
-def _passes(problem: Problem, first: int, tiles: int, rows: IntArray) -> bool:
-    """Whether some tile pairs are enough together; at the other end the tiles that their trips reach count."""
+def _passes(problem: Problem, first: int, tiles: int, parts: IntArray, rows: IntArray) -> bool:
+    """Whether some tile pairs are enough together; at the other end the tiles that their trips reach count.
+
+    parts: in how many pairs of tiles they may be, at least.
+    """
     flows = problem.flows
     trips = flows.trips[rows].sum()
     if trips < problem.requirement.k:  # spares the work below: persons are never more than trips
@@ -74,4 +100,5 @@ def _passes(problem: Problem, first: int, tiles: int, rows: IntArray) -> bool:
         total = None if people.weight is None else np.array([people.weight[who].sum()])
     ends = (tiles, reached) if first == 0 else (reached, tiles)
     measures = Measures(np.array([trips]), persons, total)
-    return bool(problem.requirement.passes(measures, *(np.array([end]) for end in ends))[0])
+    enough = problem.requirement.passes(measures, *(np.array([end]) for end in ends))
+    return bool((enough & ~pins_down(problem.requirement, measures, parts))[0])

@@ -11,6 +11,7 @@ from flowveil._errors import InputError
 from flowveil.difference import Atoms, make_atoms, withhold_exposing
 from flowveil.release._earlier import lay_over
 from flowveil.release._tables import TOTAL
+from flowveil.release._telling import find_telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,14 +36,18 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     """Return totals that single out nobody together with the flows of groups; flows that would are withheld."""
     if not solution.exact or solution.rectangles is not None:
         raise InputError("totals need true volumes on areas of a tree", "use mosaic, or leave out --totals")
-    flows, entry = _without_groups(problem.flows)
+    flows, entry, step = _without_groups(problem.flows)
     whole = replace(problem, flows=flows)
     found = solve(whole)
+    first = found.group[entry]
+    telling = find_telling(problem, solution, found, first, step)
+    first = np.where(np.isin(first, telling), -1, first)
 
     def atoms(first: IntArray) -> Atoms:
         return make_atoms(first, solution.group, problem.flows, problem.requirement)
 
-    kept, withheld = withhold_exposing(atoms, found.group[entry])
+    kept, withheld = withhold_exposing(atoms, first)
+    withheld += len(telling)
     of_entry = np.full(len(flows), -1, np.int64)
     of_entry[entry] = kept  # all groups of an entry lie in the same flow
     found = _keep(found, of_entry)
@@ -95,8 +100,8 @@ def _keep(solution: Solution, group: IntArray) -> Solution:
     )
 
 
-def _without_groups(flows: Flows) -> tuple[Flows, IntArray]:
-    """Return the flows of all groups together, and by tile pair the entry there that holds it."""
+def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
+    """Return the flows of all groups together, by tile pair the entry there that holds it, and the step by matrix."""
     by = flows.provenance.by
     if not by or flows.matrices is None or flows.matrix is None:
         raise InputError("totals need groups", "name their columns with --by")
@@ -115,9 +120,13 @@ def _without_groups(flows: Flows) -> tuple[Flows, IntArray]:
     rows, entry = np.unique(key, axis=0, return_inverse=True)
     entry = entry.ravel()
     joined = flows.join(entry, len(rows), rows[:, 2], rows[:, 3])
-    return replace(
-        joined,
-        matrix=rows[:, 0] if steps.num_columns else None,
-        matrices=steps if steps.num_columns else None,
-        time=None if flows.time is None else rows[:, 1],
-    ), entry
+    return (
+        replace(
+            joined,
+            matrix=rows[:, 0] if steps.num_columns else None,
+            matrices=steps if steps.num_columns else None,
+            time=None if flows.time is None else rows[:, 1],
+        ),
+        entry,
+        step,
+    )

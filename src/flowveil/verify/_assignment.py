@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from flowveil.verify._boxes import Centers
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._forest import NONE
+from flowveil.verify._hidden import telling, tells
 from flowveil.verify._parquet import read_parquet
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from flowveil.verify._boxes import Boxes
     from flowveil.verify._elsewhere import Elsewhere
     from flowveil.verify._ground import Ground
+    from flowveil.verify._hidden import Sums
     from flowveil.verify._tables import FlowTable
 
 _COLUMNS = ("origin_tile", "destination_tile", "origin", "destination")
@@ -113,6 +116,17 @@ class AssignedIndex:
         for tile in self._left_out.tolist():
             if self._boxes.hold(boxes, *points[tile]).any():
                 raise broken("a trip is left out, though an area that holds it has a flow to or from elsewhere")
+
+    def check_hidden(self, sums: Sums) -> None:
+        """Raise if a flow to elsewhere tells of single pairs of tiles, of which a reader knows that they are few."""
+        first = self._elsewhere.first
+        inside = [self._centers.inside(end, self._ends[end]) for end in (0, 1)]
+        alone = [len(one) == len(other) == 1 for one, other in zip(*inside, strict=True)]
+        sure = Counter(next(iter(tiles)) for tiles, single in zip(inside[first], alone, strict=True) if single)
+        everywhere = self._centers.total(1 - first)
+        for flow in np.flatnonzero(self._elsewhere.flows).tolist():
+            if tells(flow, (everywhere - sure[tile] for tile in inside[first][flow]), sums):
+                raise telling(self._flows, flow)
 
     def _keys(self, origin: IntArray, destination: IntArray) -> IntArray:
         """Return one number for each pair of tiles, -1 where the assignment does not know one of them."""

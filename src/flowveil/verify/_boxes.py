@@ -119,20 +119,35 @@ class Centers:
         return np.concatenate([low, np.maximum(np.clip(high, frame[:2], frame[2:]), low + 1)], axis=1)
 
     def tiles(self, end: int) -> IntArray:
-        """Return by rectangle the tiles it holds: zones, or tiles of the grid that were seen at that end."""
-        tiles = self._ground.all_tiles()
-        points = self.look_up(end, np.zeros(0, np.int64) if tiles is None else tiles)
+        """Return by rectangle how many tiles it holds: zones, or tiles of the grid that were seen at that end."""
+        held = self.inside(end, np.arange(len(self._boxes.bounds)))
+        return np.array([len(tiles) for tiles in held], np.int64)
+
+    def total(self, end: int) -> int:
+        """Return how many tiles there are at one end."""
+        return len(self._all(end))
+
+    def inside(self, end: int, numbers: IntArray) -> list[list[int]]:
+        """Return the tiles that some rectangles hold; -1, for none, holds none."""
+        points = self._all(end)
+        tiles = list(points)
         places = np.array(list(points.values()), np.int64).reshape(-1, 2)
-        bounds, frame = self._boxes.bounds, self._boxes.frame
+        frame = self._boxes.frame
         tree = shapely.STRtree(shapely.points(places))
-        total = np.zeros(len(bounds), np.int64)
-        for start in range(0, len(bounds), _MOST_SEARCHED):
-            some = bounds[start : start + _MOST_SEARCHED]
+        found: list[list[int]] = [[] for _ in numbers]
+        rows = np.flatnonzero(numbers != NONE)
+        for start in range(0, len(rows), _MOST_SEARCHED):
+            some = self._boxes.bounds[numbers[rows[start : start + _MOST_SEARCHED]]]
             box, place = tree.query(shapely.box(*some.T))
             low = some[box, :2]
             inside = ((places[place] > low) | (low == frame[:2])).all(axis=1)  # the tree counts all edges in
-            total[start : start + len(some)] = np.bincount(box[inside], minlength=len(some))
-        return total
+            for row, tile in zip(rows[start + box[inside]].tolist(), place[inside].tolist(), strict=True):
+                found[row].append(tiles[tile])
+        return found
+
+    def _all(self, end: int) -> dict[int, tuple[int, int]]:
+        tiles = self._ground.all_tiles()
+        return self.look_up(end, np.zeros(0, np.int64) if tiles is None else tiles)
 
 
 class BoxIndex:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from flowveil._arrays import IntArray
+    from flowveil._errors import VerificationError
     from flowveil.verify._elsewhere import Elsewhere
     from flowveil.verify._forest import Forest
     from flowveil.verify._ground import Ground
@@ -47,14 +48,16 @@ def check_elsewhere(
         parts = _Parts(ground, {other for ends in reached.values() for other in ends})
         for here, flow in rest.items():
             seen = (parts.count([end for holder in above for end in reached[holder]]) for above in places.of(here))
-            if _tells(flow, seen, sums):
-                raise broken(
-                    f"the flow {flows.name(flow)} goes with so few pairs of areas that it tells of single ones",
-                    "do not publish this folder; make it again",
-                )
+            if tells(flow, seen, sums):
+                raise telling(flows, flow)
 
 
-def _tells(flow: int, parts: Iterable[int], sums: Sums) -> bool:
+def telling(flows: FlowTable, flow: int) -> VerificationError:
+    """Return the error that a flow to elsewhere tells too much."""
+    return broken(f"the flow {flows.name(flow)} may hide in so few pairs of areas that it tells of single ones")
+
+
+def tells(flow: int, parts: Iterable[int], sums: Sums) -> bool:
     """Whether a sum has no room in all parts but one, however many some place has."""
     return not any(all(size[flow] <= (count - 1) * largest for size, largest in sums) for count in parts)
 

@@ -44,12 +44,17 @@ class Layer:
         return flow
 
 
-def check_together(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> None:
+def check_together(
+    request: Request, first: Layer, second: Layer, k: int, least_weight: int, *, totals: bool = False
+) -> None:
     """Raise if flows of one layer less flows of the other leave fewer than a crowd, or nobody.
 
     Both must have the volumes of the same rows: of rows that only one layer can use, differences would not be seen.
+    totals: the second layer are totals of the groups of the first.
     """
-    atoms = _count(request, first, second, k, least_weight)
+    atoms, crowds = _count(request, first, second, k, least_weight)
+    if totals:
+        _check_totals(first, second, atoms, crowds, [k - 1, least_weight - 1])
     for here, layer in ((atoms, first), (atoms.turned(), second)):
         exposed = find_exposed(here)
         if len(exposed):
@@ -60,7 +65,7 @@ def check_together(request: Request, first: Layer, second: Layer, k: int, least_
             )
 
 
-def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> Atoms:
+def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> tuple[Atoms, _Crowds]:
     """Count the crowds of all atoms, row by row."""
     width = len(second.flows) + 1
     crowds = _Crowds(k, least_weight)
@@ -80,7 +85,54 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
             )
     keys, size, passes = crowds.atoms()
     one, other = keys // width - 1, keys % width - 1
-    return Atoms(one, other, size, k, passes, crowds.together, _same(first, second, one, other))
+    return Atoms(one, other, size, k, passes, crowds.together, _same(first, second, one, other)), crowds
+
+
+def _check_totals(groups: Layer, totals: Layer, atoms: Atoms, crowds: _Crowds, largest: Sequence[int]) -> None:
+    """Raise if a total, less the flows of groups inside it, tells that a group without a flow there is not empty.
+
+    Such a group is below a crowd, or it would be published: `largest` are the most persons and weight it may have.
+    """
+    first, end = _bounds(groups, totals)
+    group = [values for _, values in groups.slots.names()]
+    group_of = [group[slot] for slot in groups.slots.of_flow.tolist()]
+    known = len(set(group_of))
+    for total in range(len(totals.flows)):
+        low, high = first[1][total], end[1][total]
+        inside = ((low <= first[0]) & (end[0] <= high)).all(axis=1)
+        rest = [
+            atom
+            for atom in np.flatnonzero(atoms.second == total).tolist()
+            if atoms.first[atom] == NONE or not inside[atoms.first[atom]]
+        ]
+        meeting = np.flatnonzero(((first[0] < high) & (low < end[0])).all(axis=1))
+        if not inside[meeting].all():
+            continue
+        same = meeting[((low == first[0]) & (high == end[0])).all(axis=1)[meeting]]
+        fewest, most = (known - len({group_of[flow] for flow in flows.tolist()}) for flows in (meeting, same))
+        for size, cap in zip(crowds.count(rest), largest, strict=True):
+            if most > 1 and cap > 0 and max(fewest - 1, 0) * cap < size <= most * cap:
+                raise broken(f"the total {totals.flows.name(total)} tells of groups that have no flow there")
+
+
+def _bounds(one: Layer, other: Layer) -> tuple[list[IntArray], list[IntArray]]:
+    """Return first and end of flows of two layers on the same axes: origins, destinations, time."""
+    firsts: list[list[IntArray]] = [[], []]
+    ends: list[list[IntArray]] = [[], []]
+    for axis in ("origin", "destination"):
+        ids = [getattr(layer.flows, axis) for layer in (one, other)]
+        areas = sorted({*ids[0], *ids[1]})
+        forest = one.ground.side(areas).forest
+        number = {area: place for place, area in enumerate(areas)}
+        for layer, names in enumerate(ids):
+            flows = np.array([number[name] for name in names], np.int64)
+            firsts[layer].append(forest.first[flows])
+            ends[layer].append(forest.end[flows])
+    for layer, slots in enumerate((one.slots, other.slots)):
+        low, high = (bounds[slots.of_flow, 0] for bounds in slots.bounds())
+        firsts[layer].append(low)
+        ends[layer].append(high)
+    return [np.column_stack(part) for part in firsts], [np.column_stack(part) for part in ends]
 
 
 def _same(first: Layer, second: Layer, one: IntArray, other: IntArray) -> BoolArray:

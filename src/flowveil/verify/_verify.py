@@ -106,7 +106,7 @@ def verify(
         if totals is not None:
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
             _count_layer(request, whole, promise)
-            check_together(request, layer, whole, promise.k, least)
+            check_together(request, layer, whole, promise.k, least, totals=True)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
     found = list(_sentences(promise, audit))
     if beside is not None:
@@ -159,6 +159,7 @@ def _count_rectangles(
     counts = count_trips(request, options.bbox, ground, index, slots, len(flows))
     if isinstance(index, AssignedIndex):
         index.check_used()
+        index.check_hidden(hidden_sums(counts, promise))
     check_volumes(flows, counts, promise)
     check_crowd(flows, counts, promise, *index.tiles())
     return counts
@@ -249,7 +250,9 @@ def _sentences(promise: Promise, audit: Mapping[str, Any]) -> tuple[str, ...]:
     if promise.max_suppression is not None:
         found.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
     if promise.totals:
-        found.append("totals and groups leave no smaller crowd when they are subtracted from each other")
+        found.append(
+            "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
+        )
     if promise.elsewhere:
         found.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
         found.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
