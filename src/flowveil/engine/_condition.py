@@ -89,6 +89,7 @@ def _written_anew(con: duckdb.DuckDBPyConnection, text: str) -> str:
 
 
 def _select(text: str) -> str:
+    text.encode()  # raises where half of a letter is missing, which DuckDB cannot say
     return f"SELECT (\n{text}\n)"
 
 
