@@ -595,7 +595,18 @@ class TestReadBack:
 
         check_failure(capsys, code, "--against")
 
-    @pytest.mark.parametrize("audit", ["{", "[]", '{"input": 5}', "\xff"])
+    @pytest.mark.parametrize(
+        "audit",
+        [
+            "{",
+            "[]",
+            '{"input": 5}',
+            "\xff",
+            '{"format": "flowveil-audit/1", "input": {"where": 5}}',
+            '{"format": "flowveil-audit/1", "input": {"columns": ["x"]}}',
+            '{"format": "flowveil-audit/1", "input": {"zones": {}}}',
+        ],
+    )
     @pytest.mark.parametrize("command", ["verify", "evaluate"])
     def test_bad_audit(self, command, audit, release, capsys):
         """An audit file that somebody broke."""

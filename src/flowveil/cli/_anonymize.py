@@ -47,16 +47,10 @@ def anonymize(
     """Turn trips into flows that are safe to publish."""
     check_target(output, overwrite=overwrite)
     if name := noise.method(demand):
-        if elsewhere:
-            raise fv.InputError("a release with noise leaves nothing out to report", "leave out --elsewhere")
-        if any((trips.time, trips.time_hierarchy, trips.by, totals, beside, areas_from)):
-            raise fv.InputError(
-                "a release with noise has one matrix on areas of its own",
-                "leave out --time, --time-hierarchy, --by, --totals, --beside and --areas-from",
-            )
+        others = {"elsewhere": elsewhere, "totals": totals, "beside": beside, "areas_from": areas_from}
         with progress() as doing:
             steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
-            noisy = noise.release(name, trips, demand, doing, **steering)
+            noisy = noise.release(name, trips, demand, doing, **steering, **others)
             folder = noisy.write(output, overwrite=overwrite, report=report)
         _end(_noise.summary(noisy), folder)
         return

@@ -34,6 +34,7 @@ def evaluate(
     """Measure what a release lost against the trips it was made from. The figures are private."""
     with progress() as doing:
         doing("measuring")
+        options.tell_condition(folder, where)
         figures = fv.evaluate(
             folder,
             options.with_query(against, query),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +11,6 @@ from flowveil._errors import InputError
 from flowveil.cli._options import DemandOptions, TripOptions, with_query
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs
-from flowveil.engine import DUCKDB
 from flowveil.matrices import (
     DEFAULT_CELLS,
     LAPLACE,
@@ -26,9 +25,34 @@ from flowveil.matrices import (
 from flowveil.release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from flowveil.matrices import Matrix, NoisyRelease
+
+# Options that a release with noise uses; any other is refused, since it would be ignored.
+_ALWAYS = {"source", "query", "columns", "where", "bbox", "memory", "method", "option", "epsilon"}
+_ALWAYS |= {"max_trips_per_person"}
+_ON_CELLS = {"cells", "ends", "stops", "unit"}
+_USED = {
+    MOSAIC: {"grid", "hierarchy", "unit"},
+    LAPLACE: {"grid", "hierarchy", "unit", "zones"},
+    "--frames": {"cells", "frames", "timezone"},
+}
+_SOMETIMES = _ON_CELLS.union(*_USED.values())
+_ONE_MATRIX = "leave it out: a release with noise has one matrix on areas of its own"
+_GRID = "leave it out, or give --method daf-entropy, which lays a grid of --cells over the bbox"
+_HINTS = {
+    "k": "leave it out: --epsilon protects in place of crowds",
+    "strict": "leave it out: success would depend on one row; the private audit file counts rows that were dropped",
+    "elsewhere": "leave it out: a release with noise leaves nothing out to report",
+    "unit": "leave it out: samples name their persons; map it with --columns user=COLUMN",
+    "grid": "leave it out: give --cells N in its place, or --method noisy-mosaic",
+    "hierarchy": "leave it out: give --cells N in its place, or --method noisy-mosaic",
+    "zones": "leave it out, or give --method laplace",
+    "timezone": "leave it out: only --frames looks at a clock",
+    **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "beside", "areas_from"), _ONE_MATRIX),
+    **dict.fromkeys(("cells", "ends", "stops", "frames"), _GRID),
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +68,9 @@ class NoiseOptions:
     cells: Annotated[
         int | None, typer.Option(help=f"With --epsilon: cells along each side of the bbox (default {DEFAULT_CELLS}).")
     ] = None
-    ends: Annotated[str, typer.Option(help="With --epsilon: both, origin or destination (2-D).")] = "both"
+    ends: Annotated[str | None, typer.Option(help="With --epsilon: both (default), origin or destination (2-D).")] = (
+        None
+    )
     stops: Annotated[
         str | None, typer.Option(metavar="LON,LAT,...", help="With --epsilon: columns of stops on the way.")
     ] = None
@@ -63,72 +89,64 @@ class NoiseOptions:
             if demand.method != DEFAULT_METHOD:
                 raise InputError(f"{demand.method} adds no noise", "leave out --epsilon, or see flowveil methods")
             return MOSAIC
-        given = {"--max-trips-per-person": self.max_trips_per_person, "--cells": self.cells, "--stops": self.stops}
-        given["--frames"] = self.frames
-        for option, value in given.items():
-            if value is not None:
-                raise InputError(f"{option} goes with noise", "give --epsilon E, or leave it out")
+        for option in _given(self):
+            raise InputError(f"{_spelled(option)} goes with noise", "give --epsilon E, or leave it out")
         return None
 
     def release(
         self, name: str, trips: TripOptions, demand: DemandOptions, doing: Callable[[str], None], **others: Any
     ) -> NoisyRelease:
         """Read the trips and add noise; `others` are options that must not have been given."""
-        others |= {"weight": trips.weight, "crs": trips.crs, "k_weight": demand.k_weight}
-        others |= {"engine": None if trips.engine == DUCKDB else trips.engine, "master": trips.master}
-        others["zones"] = None if name == LAPLACE else trips.zones
-        others["preset"] = demand.preset
-        if demand.k is not None:
-            raise InputError("-k does not go with noise", "leave it out: --epsilon protects in place of crowds")
-        for option, value in others.items():
-            if value is not None:
-                raise InputError(f"--{option.replace('_', '-')} does not go with noise", "leave it out")
+        more = [option for option, value in others.items() if value is not None and value is not False]
+        self._check(name, [*_given(trips, demand, self), *more])
         doing("reading trips")
         matrix = self._matrix(name, trips)
-        if trips.strict and matrix.origin.dropped:
-            raise InputError("strict: some rows cannot be used", "mend these rows, or filter them with --where")
         doing(f"adding noise with {name}")
         return add_noise(matrix, name, self.epsilon or 0.0, options=pairs(demand.option or [], "--option"))
 
-    def _matrix(self, name: str, trips: TripOptions) -> Matrix:
-        if self.frames is not None:
-            return self._frame_matrix(name, trips)
-        source = trips.read()
-        shared: dict[str, Any] = {
-            "unit": trips.unit,
-            "max_trips_per_person": self.max_trips_per_person,
-            "memory": trips.memory,
-        }
-        if name in TILE_METHODS:
-            if self.cells is not None or self.stops is not None or self.ends != "both":
+    def _check(self, name: str, given: list[str]) -> None:
+        """Raise on the first option that would change nothing, or that lets one row decide more than its count."""
+        kind = name if self.frames is None or name in TILE_METHODS else "--frames"
+        used = _ALWAYS | _USED.get(kind, _ON_CELLS)
+        for option in given:
+            if option not in used:
                 raise InputError(
-                    f"{name} counts flows between areas",
-                    "leave out --cells, --stops and --ends, or use daf-entropy",
+                    f"{_spelled(option)} does not go with {kind if option in _SOMETIMES else 'noise'}",
+                    _HINTS.get(option, "leave it out"),
                 )
-            shared |= {"zones": trips.zones, "hierarchy": trips.hierarchy}
-            return build_tile_matrix(source, trips.bbox, trips.grid, **shared)
-        if trips.grid is not None or trips.hierarchy is not None:
-            raise InputError(f"{name} lays a grid of its own over the bbox", "give --cells N in place of --grid")
-        stops = [] if self.stops is None else [column.strip() for column in self.stops.split(",")]
-        cells = DEFAULT_CELLS if self.cells is None else self.cells
-        return build_matrix(source, trips.bbox, cells, ends=self.ends, stops=stops, **shared)
 
-    def _frame_matrix(self, name: str, trips: TripOptions) -> Matrix:
-        if name in TILE_METHODS or self.stops is not None or trips.unit is not None or trips.grid is not None:
-            raise InputError(
-                "frames make a grid of many dimensions, of persons named by the samples",
-                "give --method daf-entropy; leave out --stops, --grid and --unit (map it: --columns user=COLUMN)",
+    def _matrix(self, name: str, trips: TripOptions) -> Matrix:
+        shared: dict[str, Any] = {"max_trips_per_person": self.max_trips_per_person, "memory": trips.memory}
+        cells = DEFAULT_CELLS if self.cells is None else self.cells
+        if self.frames is not None:
+            return build_frame_matrix(
+                with_query(trips.source, trips.query),
+                trips.bbox,
+                cells,
+                frames=self.frames,
+                timezone=trips.timezone or "UTC",
+                columns=parse_columns(trips.columns),
+                where=trips.where,
+                **shared,
             )
-        return build_frame_matrix(
-            with_query(trips.source, trips.query),
-            trips.bbox,
-            DEFAULT_CELLS if self.cells is None else self.cells,
-            frames=self.frames or "",
-            max_trips_per_person=self.max_trips_per_person,
-            columns=parse_columns(trips.columns),
-            where=trips.where,
-            memory=trips.memory,
-        )
+        source = trips.read()
+        shared["unit"] = trips.unit
+        if name in TILE_METHODS:
+            return build_tile_matrix(
+                source, trips.bbox, trips.grid, zones=trips.zones, hierarchy=trips.hierarchy, **shared
+            )
+        stops = [] if self.stops is None else [column.strip() for column in self.stops.split(",")]
+        return build_matrix(source, trips.bbox, cells, ends=self.ends or "both", stops=stops, **shared)
+
+
+def _given(*groups: Any) -> Iterator[str]:
+    """Yield the names of the options that were given: those that are not as they are by default."""
+    for group in groups:
+        yield from (item.name for item in fields(group) if getattr(group, item.name) != item.default)
+
+
+def _spelled(option: str) -> str:
+    return f"-{option}" if len(option) == 1 else f"--{option.replace('_', '-')}"
 
 
 def summary(release: NoisyRelease) -> str:

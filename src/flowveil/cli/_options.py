@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 import flowveil as fv
+from flowveil._errors import InputError
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs, people
 from flowveil.cli._presets import PRESETS, choose_k
 from flowveil.cli._terminal import note
-from flowveil.engine import DUCKDB, SPARK, open_source
+from flowveil.engine import DUCKDB, SPARK, filtered, open_source
 from flowveil.methods import find_method
 from flowveil.problem import AUTO
-from flowveil.release import DEFAULT_LOSS, DEFAULT_METHOD
+from flowveil.release import DEFAULT_LOSS, DEFAULT_METHOD, read_audit, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,9 +172,20 @@ class DemandOptions:
         return {"k": asked["k"], "k_weight": None if asked["k_weight"] == AUTO else asked["k_weight"]}
 
 
-def with_query(source: str, query: str | None) -> Any:
-    """Return the trips of an INPUT and its --query, for functions that open trips themselves."""
-    return open_source(source, query) if query is not None else source
+def tell_condition(folder: Path, where: str | None) -> None:
+    """Say which rows of the input are looked at, if --where or the audit file says so: somebody else may have."""
+    condition = where or remembered(read_audit(folder)).where
+    if condition is not None:
+        note(filtered(condition))
+
+
+def with_query(source: str | None, query: str | None) -> Any:
+    """Return the trips of an INPUT and its --query, for functions that open trips themselves; None without INPUT."""
+    if query is None:
+        return source
+    if source is None:
+        raise InputError("a query was given, but no database", "add --against postgresql://USER@HOST/DATABASE")
+    return open_source(source, query)
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:

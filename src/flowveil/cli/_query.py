@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flowveil._errors import InputError
 from flowveil.cli import _options as options
 from flowveil.cli._parse import pairs
 from flowveil.cli._terminal import note, print_json, progress, show
@@ -37,6 +38,8 @@ def query(
 ) -> None:
     """Estimate the trips between boxes from a release with noise, with an error bar for the noise."""
     if against is not None:
+        if any((origin_bbox, destination_bbox, stop_bbox, place_bbox)):
+            raise InputError("--against measures many queries, not one", "leave out the boxes, or --against")
         _measure(folder, against, as_json=as_json)
         return
     stops = dict(enumerate(stop_bbox or [], start=1))
@@ -54,6 +57,7 @@ def query(
 def _measure(folder: Path, against: str, *, as_json: bool) -> None:
     with progress() as doing:
         doing("asking many queries")
+        options.tell_condition(folder, None)
         rows = query_errors(folder, against)
     if as_json:
         print_json(rows)

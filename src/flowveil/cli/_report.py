@@ -27,14 +27,19 @@ def report(
     as_json: options.AsJson = False,
 ) -> None:
     """Draw a release as one page that needs no network: report.html in its folder, safe to publish."""
+    trips = options.with_query(against, query)
     if as_json:
-        if against is not None:
-            raise InputError("--json prints what is safe to publish", "leave out --against; see flowveil evaluate")
+        if any((against, zones, columns, where)):
+            raise InputError(
+                "--json prints what is safe to publish",
+                "leave out --against, --zones, --columns and --where; see flowveil evaluate",
+            )
         print_json(report_numbers(folder))
         return
     with progress() as doing:
         doing("drawing")
-        trips = None if against is None else options.with_query(against, query)
+        if against is not None:
+            options.tell_condition(folder, where)
         path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where)
     if against is None:
         typer.echo(f"wrote {path.name} in {path.parent} (safe to publish)")

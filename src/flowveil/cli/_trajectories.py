@@ -10,9 +10,21 @@ import typer
 
 from flowveil import trajectories as paths
 from flowveil._errors import InputError
-from flowveil.cli._options import Against, AsJson, Columns, Output, Overwrite, ReleaseFolder, Report, Where, takes
+from flowveil.cli._options import (
+    Against,
+    AsJson,
+    Columns,
+    Output,
+    Overwrite,
+    ReleaseFolder,
+    Report,
+    Where,
+    takes,
+    tell_condition,
+)
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import note, print_json, progress, show
+from flowveil.engine import filtered
 from flowveil.release import check_target
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
@@ -101,10 +113,13 @@ def verify(
         doing("checking every promise")
         result = paths.verify(folder, against, columns=parse_columns(columns), where=where)
     if as_json:
-        print_json({"verified": True, "groups": result.groups, "users": result.users, "checks": list(result.checks)})
+        numbers = {"groups": result.groups, "users": result.users}
+        print_json({"verified": True, **numbers, "checks": list(result.checks), "where": result.where})
         return
     for check in result.checks:
         typer.echo(f"  ok  {check}")
+    if result.where is not None:
+        typer.echo(filtered(result.where))
     typer.echo(f"verified: every promise of {folder} holds")
 
 
@@ -141,6 +156,7 @@ def evaluate(
     _check_plots(plots)
     with progress() as doing:
         doing("measuring")
+        tell_condition(folder, where)
         found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
         figures = found.figures()
     _draw(plots, found.pictures() if plots else {})

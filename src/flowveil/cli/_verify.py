@@ -12,6 +12,7 @@ from flowveil._errors import InputError
 from flowveil.cli import _options as options
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import print_json, progress
+from flowveil.engine import filtered
 from flowveil.release._write import FLOWS, TRAJECTORIES
 
 
@@ -35,13 +36,15 @@ def verify(
         raise InputError(f"{str(folder)!r} is a release of trajectories", hint)
     with progress() as doing:
         doing("checking every promise")
-        trips = None if against is None else options.with_query(against, query)
+        trips = options.with_query(against, query)
         result = fv.verify(folder, trips, zones=zones, columns=parse_columns(columns), where=where, beside=beside)
     if as_json:
-        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks)})
+        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks), "where": result.where})
         return
     for check in result.checks:
         typer.echo(f"  {'--' if check.startswith('not checked') else 'ok'}  {check}")
+    if result.where is not None:
+        typer.echo(filtered(result.where))
     if any(check.startswith("not checked") for check in result.checks):
         typer.echo(f"verified: structure and budget of {folder} hold")
     else:

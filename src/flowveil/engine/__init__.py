@@ -1,7 +1,8 @@
 """The one room that talks to a database engine."""
 
 from flowveil.engine._aggregate import Aggregate, Labels
-from flowveil.engine._duckdb import check_condition, column_names
+from flowveil.engine._condition import Condition, check_condition, filtered, without_errors
+from flowveil.engine._duckdb import column_names
 from flowveil.engine._engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil.engine._keys import WEIGHT_UNIT
 from flowveil.engine._node_pairs import Nodes, Tree
@@ -17,6 +18,7 @@ __all__ = [
     "WEIGHT_UNIT",
     "Aggregate",
     "Cluster",
+    "Condition",
     "FileSource",
     "Labels",
     "Nodes",
@@ -32,6 +34,8 @@ __all__ = [
     "column_names",
     "count_points",
     "counting",
+    "filtered",
     "open_source",
     "scan",
+    "without_errors",
 ]

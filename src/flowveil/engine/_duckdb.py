@@ -18,10 +18,16 @@ from flowveil.engine._database import query_reader, query_schema
 from flowveil.engine._source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterator
+    from collections.abc import Collection, Generator, Iterable, Iterator
 
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
 _CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
+_SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "false",
+    "python_enable_replacements": "false",  # a name in SQL is never a variable of Python
+}
 _DUCKDB_SHARE = 0.75  # of the memory allowed; the rest is for rows on their way and the arrays they become
 _LEAST = 64e6  # bytes that DuckDB needs to work at all
 _SEPARATORS = ",;\t|"
@@ -29,24 +35,34 @@ _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quo
 
 
 @contextmanager
-def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open DuckDB with a spill folder of its own; close it and remove the folder whatever happens.
 
     Spill files hold trips, so an unclosed connection would leave them on disk. DuckDB's own errors become InputErrors.
+    Nothing can be read but the files of the source, and nothing written but spill files: whatever SQL came to be run.
     """
     with scratch_folder() as folder:
-        con = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
-        con.execute("SET enable_progress_bar = false")  # commands show their own
+        con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(folder)})
         try:
+            con.execute("SET enable_progress_bar = false")  # commands show their own
+            con.execute("SET GLOBAL TimeZone = 'UTC'")  # conditions and ids do not depend on the machine
+            _shut(con, source.paths if isinstance(source, FileSource) else ())
             if memory is not None:
                 con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * parse_memory(memory) / 1000:.0f}KB'")
             yield con
         except duckdb.Error as error:
             if "Out of Memory Error" in str(error):  # also where one query reads from another
-                raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
-            raise InputError(f"the trips cannot be read: {_first_line(error)}", _hint(error)) from None
+                raise InputError(f"the memory allowed is not enough: {first_line(error)}", "raise --memory") from None
+            raise InputError(f"the trips cannot be read: {first_line(error)}", _hint(error)) from None
         finally:
             con.close()
+
+
+def _shut(con: duckdb.DuckDBPyConnection, paths: Iterable[str]) -> None:
+    """Leave a connection nothing outside but files that it may read; there is no way back."""
+    allowed = {name for path in paths for name in (path, glob.escape(path))}  # DuckDB asks for a pattern by its text
+    con.execute(f"SET allowed_paths = [{', '.join(literal(name) for name in sorted(allowed))}]")
+    con.execute("SET enable_external_access = false")
 
 
 @contextmanager
@@ -89,7 +105,7 @@ def make_room(con: duckdb.DuckDBPyConnection, memory: str, arrays: float) -> Non
 
 def column_names(source: Source) -> tuple[str, ...]:
     """Return the columns of a source."""
-    with connection() as con:
+    with connection(source) as con:
         names = tuple(types(con, source))
     if _is_csv(source) and len(names) == 1 and (found := [mark for mark in _SEPARATORS if mark in names[0]]):
         raise InputError(
@@ -99,30 +115,15 @@ def column_names(source: Source) -> tuple[str, ...]:
     return names
 
 
-def check_condition(source: Source, where: str | None) -> None:
-    """Raise if `where` is not a condition on this source."""
-    if where is None:
-        return
-    with connection() as con:
-        table = _shape(con, source)
-        try:
-            con.execute(f"SELECT 1 FROM {table} WHERE (\n{where}\n) LIMIT 0")
-        except duckdb.Error as error:
-            raise InputError(
-                f"the condition {where!r} cannot be used: {_first_line(error)}",
-                "--where takes a DuckDB condition on the input's columns, e.g. --where \"start_time >= '2024-01-01'\"",
-            ) from None
-
-
 def types(con: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
     """Return the DuckDB type of each column."""
     if isinstance(source, StreamSource) and source.kinds is not None:
         return source.kinds
-    rows = con.execute(f"DESCRIBE SELECT * FROM {_shape(con, source)}").fetchall()
+    rows = con.execute(f"DESCRIBE SELECT * FROM {shape(con, source)}").fetchall()
     return {row[0]: row[1] for row in rows}
 
 
-def _shape(con: duckdb.DuckDBPyConnection, source: Source) -> str:
+def shape(con: duckdb.DuckDBPyConnection, source: Source) -> str:
     """Return SQL for a table with the columns of the source; where rows come by once, it has none."""
     if isinstance(source, FileSource | TableSource | CloudSource):
         return relation(con, source)
@@ -137,12 +138,15 @@ def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[st
         con.register("input_table", _arrow(source))
         of_text = source.kinds if isinstance(source, StreamSource) else None
         return "input_table" if of_text is None else f"({_typed(of_text, text)})"
-    files = f"[{', '.join(literal(glob.escape(path)) for path in source.paths)}]"
     if source.format == "parquet":
-        return f"read_parquet({files}, union_by_name = true)"
+        return f"read_parquet({_names(source)}, union_by_name = true)"
     kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
     types_given = f", types = {{{kinds}}}" if kinds else ""
-    return f"read_csv({files}, {_CSV_OPTIONS}{types_given})"
+    return f"read_csv({_names(source)}, {_CSV_OPTIONS}{types_given})"
+
+
+def _names(source: FileSource) -> str:
+    return f"[{', '.join(literal(glob.escape(path)) for path in source.paths)}]"
 
 
 def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
@@ -155,9 +159,9 @@ def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
     return f"SELECT {', '.join(columns)} FROM input_table"
 
 
-def read_text(con: duckdb.DuckDBPyConnection, path: str, columns: list[str]) -> pa.RecordBatchReader:
-    """Return the rows of one CSV file as text; columns that it lacks are null."""
-    table = f"read_csv({literal(glob.escape(path))}, {_CSV_OPTIONS}, all_varchar = true)"
+def read_text(con: duckdb.DuckDBPyConnection, source: FileSource, columns: list[str]) -> pa.RecordBatchReader:
+    """Return the rows of CSV files as text; columns that they lack are null."""
+    table = f"read_csv({_names(source)}, {_CSV_OPTIONS}, all_varchar = true)"
     there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
     return con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
@@ -193,7 +197,7 @@ def _hint(error: duckdb.Error) -> str:
     return "check the file and the columns that are named"
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of an error, with values masked unless it speaks of names and syntax only."""
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     about_names = isinstance(error, duckdb.BinderException | duckdb.ParserException | duckdb.CatalogException)

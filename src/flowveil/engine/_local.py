@@ -37,7 +37,7 @@ def aggregate(
     first by person and pair, then by pair, so that distinct persons cost no second pass.
     """
     tally = Tally()
-    with connection(memory) as con:
+    with connection(request.source, memory) as con:
         with closing(con.cursor()) as rows:
             told = None if watch is None else partial(_tell, watch, _total(rows, request))
             batches = key_batches(rows, request, index, step, tally, watch=told)

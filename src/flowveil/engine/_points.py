@@ -51,7 +51,7 @@ def count_points(
     names = list(request.columns)
     places = names if request.by_zone else names[::2]
     axes = names if isinstance(cells, int) else [_tile(name) for name in places]
-    with connection(memory) as con:
+    with connection(request.source, memory) as con:
         rows = rows_sql(con, request)
         if not isinstance(cells, int):
             _register_tile(con, request, cells)

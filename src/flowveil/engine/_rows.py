@@ -11,6 +11,7 @@ from flowveil.engine._duckdb import identifier, relation, types
 if TYPE_CHECKING:
     import duckdb
 
+    from flowveil.engine._condition import Condition
     from flowveil.engine._source import Source
 
 OUTSIDE = "outside the bbox"
@@ -32,7 +33,7 @@ class Request:
 
     source: Source
     columns: dict[str, str]  # the four coordinates, or origin and destination: meaning -> column
-    where: str | None = None
+    where: Condition | None = None
     count: str | None = None  # column of a pre-aggregated table
     unit: str | None = None
     weight: str | None = None
@@ -89,7 +90,7 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     if request.time:
         parts += _time(written[request.time], kind[request.time], request.time)
     parts += [f"{_text(written[column], kind[column])} AS by_{number}" for number, column in enumerate(request.by)]
-    condition = f" WHERE (\n{request.where}\n)" if request.where else ""
+    condition = f" WHERE ({request.where})" if request.where else ""
     rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
     return f"SELECT * REPLACE ({_person('unit')} AS unit) FROM ({rows})" if request.unit else rows
 

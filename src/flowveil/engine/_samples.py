@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil.engine._duckdb import connection, relation, types
+from flowveil.engine._duckdb import connection, identifier, relation, types
 from flowveil.engine._rows import _person, _text, _with_types
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil.engine._condition import Condition
     from flowveil.engine._source import Source
 
 SAMPLE_COLUMNS = ("user", "lon", "lat", "time")
@@ -37,11 +38,10 @@ class Samples:
 
 
 def read_samples(
-    source: Source, columns: Mapping[str, str], where: str | None = None, memory: str | None = None
+    source: Source, columns: Mapping[str, str], where: Condition | None = None, memory: str | None = None
 ) -> Samples:
     """Read every usable row; times without a zone are taken as UTC."""
-    with connection(memory) as con:
-        con.execute("SET TimeZone = 'UTC'")
+    with connection(source, memory) as con:
         con.execute(
             f"CREATE TEMP TABLE samples AS SELECT *, {_PROBLEM} AS problem FROM ({_sql(con, source, columns, where)})"
         )
@@ -74,13 +74,13 @@ _PROBLEM = (
 )
 
 
-def _sql(con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, str], where: str | None) -> str:
+def _sql(con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, str], where: Condition | None) -> str:
     named = [columns[name] for name in SAMPLE_COLUMNS]
     table, kind = relation(con, source, named), types(con, source)
-    written = {column: '"' + column.replace('"', '""') + '"' for column in named}
+    written = {column: identifier(column) for column in named}
     if getattr(source, "format", "") == "csv":
         if where:
-            written = {column: f'"{_AS_WRITTEN} {number}"' for number, column in enumerate(written)}
+            written = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(written)}
             table = _with_types(table, written, kind)
         kind = dict.fromkeys(written, "VARCHAR")
     time = columns["time"]
@@ -94,5 +94,5 @@ def _sql(con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, s
     # An infinite time has no microseconds: it counts as none.
     moment = f"TRY_CAST({written[time]} AS TIMESTAMPTZ)"
     micros = f"CASE WHEN isfinite({moment}) THEN epoch_us({moment}) END"
-    condition = f" WHERE (\n{where}\n)" if where else ""
+    condition = f" WHERE ({where})" if where else ""
     return f'SELECT {user} AS "user", {lon} AS lon, {lat} AS lat, {micros} AS time FROM {table}{condition}'

@@ -22,5 +22,5 @@ def scan(request: Request) -> Iterator[pa.RecordBatch]:
 
     Columns as in `rows_sql`: coordinates as doubles (null where unreadable), zone ids and unit as text.
     """
-    with connection() as con:
+    with connection(request.source) as con:
         yield from con.sql(rows_sql(con, request)).to_arrow_reader(_BATCH_ROWS)

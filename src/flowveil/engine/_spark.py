@@ -60,7 +60,7 @@ def grouped_visits(
     source = request.source
     if not isinstance(source, FileSource):
         raise InputError("Spark reads trips from files only", "give Parquet or CSV files, or use --engine duckdb")
-    with connection(memory) as con, open_session(master) as session:
+    with connection(source, memory) as con, open_session(master) as session:
         keys, sums = visit_columns(request)
         keyed = _key(session, request, source, types(con, source), index, step)
         yield con, add_up(keyed, [TALLY, *keys], sums)
@@ -110,7 +110,7 @@ def _key(
     else:
         frame = _with_folders(session.read.option("mergeSchema", "true"), source, kinds)
         if request.where is None:
-            frame = frame.select(*(f"`{name.replace('`', '``')}`" for name in request.named))
+            frame = frame.select(*(_quoted(name) for name in request.named))
         work = partial(key_rows, request=request, index=index, step=step)
     return frame.mapInArrow(work, schema)
 
@@ -124,8 +124,13 @@ def _with_folders(reader: Any, source: FileSource, kinds: dict[str, str]) -> Any
     frame = (reader.option("basePath", folders[0]) if keys else reader).parquet(*source.paths)
     for name, kind in frame.dtypes:
         if kind == "string" and kinds[name] in _FOLDER_TYPES:
-            frame = frame.withColumn(name, frame[f"`{name}`"].cast(_FOLDER_TYPES[kinds[name]]))
+            frame = frame.withColumn(name, frame[_quoted(name)].cast(_FOLDER_TYPES[kinds[name]]))
     return frame
+
+
+def _quoted(name: str) -> str:
+    """Quote a column name for Spark."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def _visit_schema(request: Request) -> pa.Schema:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flowveil.engine._duckdb import connection, read_text
 from flowveil.engine._keys import Tally, key_batches, key_schema
-from flowveil.engine._source import StreamSource
+from flowveil.engine._source import FileSource, StreamSource
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -39,15 +39,16 @@ def key_files(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the keyed rows of CSV files. DuckDB reads them here too: no two programs read CSV alike."""
     for path in chain.from_iterable(batch["path"].to_pylist() for batch in batches):
-        with connection(_MEMORY) as con:
-            source = StreamSource(read_text(con, path, list(kinds)), kinds)
+        file = FileSource((path,), "csv")
+        with connection(file, _MEMORY) as con:
+            source = StreamSource(read_text(con, file, list(kinds)), kinds)
             yield from _keyed(replace(request, source=source), index, step)
 
 
 def _keyed(request: Request, index: Index, step: Index | None) -> Iterator[pa.RecordBatch]:
     tally = Tally()
     schema = pa.schema([(TALLY, pa.string()), *signed(key_schema(request))])
-    with connection(_MEMORY) as con:
+    with connection(request.source, _MEMORY) as con:
         con.execute("SET threads = 1")  # Spark runs one task a core
         for batch in key_batches(con, request, index, step, tally, cores=1):
             columns = [column.view(kind) for column, kind in zip(batch.columns, schema.types[1:], strict=True)]

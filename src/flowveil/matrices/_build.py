@@ -138,7 +138,8 @@ def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.
             f"the table is already counted (column {counted!r}), so {unit!r} cannot bound what persons contribute",
             "give single trips, or leave out the unit",
         )
-    return engine.Request(source=trips.source, columns=columns, where=trips.where, count=counted, unit=unit)
+    where = engine.without_errors(trips.where)
+    return engine.Request(source=trips.source, columns=columns, where=where, count=counted, unit=unit)
 
 
 def _origin(trips: Trips, found: engine.PointCounts) -> Origin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
+from flowveil.engine import without_errors
 from flowveil.matrices._build import DEFAULT_CELLS, check_cells, public_box
 from flowveil.matrices._points import Grid, Matrix, Origin, Points
 from flowveil.noise import public_random
@@ -51,7 +53,7 @@ def build_frame_matrix(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
         )
     source = describe(samples, columns, where)
-    read = source.read(memory)
+    read = replace(source, where=without_errors(source.where)).read(memory)
     user, places, seen = _days(read, list(named.values()), timezone)
     inside = _inside(places, grid.bbox)
     kept = _bounded(user[inside], max_trips_per_person)
@@ -59,7 +61,7 @@ def build_frame_matrix(
     origin = Origin(
         source=source.source,
         columns=source.mapping,
-        where=where,
+        where=source.where,
         rows=len(read.user) + sum(read.dropped.values()),
         dropped=read.dropped | {"days not seen in every frame": seen - len(user)},
         outside_bbox=int((~inside).sum()),

@@ -13,7 +13,7 @@ from flowveil.matrices._ladder import runs
 from flowveil.matrices._read import read_noisy
 from flowveil.matrices._tiles import make_tile_grid
 from flowveil.matrices._workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
-from flowveil.release import read_audit
+from flowveil.release import read_audit, remembered
 from flowveil.trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def query_errors(
     options = written.manifest["options"]
     if written.positive_only:
         raise InputError("sums over a release that lists only counts above zero are too large", "use noisy-mosaic")
-    story = read_audit(release).get("input", {})
+    story = remembered(read_audit(release))
     if not isinstance(trips, Trips):
-        trips = read_trips(trips, columns or story.get("columns"), where or story.get("where"))
+        trips = read_trips(trips, columns or story.columns, where or story.where)
     places = options.get("places", ["origin", "destination"])
     ends = _ENDS.get(tuple(place for place in places if not place.startswith("stop ")))
     if ends is None:

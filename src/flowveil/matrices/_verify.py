@@ -14,7 +14,7 @@ from flowveil.matrices._read import broken, read_noisy
 from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
 from flowveil.matrices._tiles import make_tile_grid, make_zone_grid
 from flowveil.places import parse_bbox
-from flowveil.release import REPORT, read_audit
+from flowveil.release import REPORT, read_audit, remembered
 from flowveil.report import CHECKED_REPORT, check_report
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ def _check_cells(release: WrittenRelease) -> None:
 def _make_grid(release: WrittenRelease, zones: Any) -> TileGrid:
     options = release.manifest["options"]
     if options.get("grid", "") is None:
-        story = read_audit(release.folder).get("input", {})
-        source = zones if zones is not None else story.get("zones")
+        story = remembered(read_audit(release.folder))
+        source = zones if zones is not None else story.zones
         if source is None:
             raise InputError("the release is about zones, and none were given", "give them with zones= or --zones FILE")
-        return make_zone_grid(source, options.get("hierarchy"), story.get("columns"))
+        return make_zone_grid(source, options.get("hierarchy"), story.columns)
     try:
         return make_tile_grid(parse_bbox(options["bbox"]), options["grid"], options["hierarchy"])
     except (KeyError, TypeError, ValueError):

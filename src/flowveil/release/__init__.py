@@ -3,7 +3,7 @@
 from flowveil.release._anonymize import DEFAULT_LOSS, DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
 from flowveil.release._evaluate import evaluate, recount, retrace
 from flowveil.release._frontier import Frontier, frontier
-from flowveil.release._read import read_audit, read_release
+from flowveil.release._read import read_audit, read_release, remembered
 from flowveil.release._release import Release
 from flowveil.release._tables import TOTAL
 from flowveil.release._write import REPORT, check_target
@@ -23,5 +23,6 @@ __all__ = [
     "read_audit",
     "read_release",
     "recount",
+    "remembered",
     "retrace",
 ]

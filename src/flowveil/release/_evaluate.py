@@ -16,7 +16,7 @@ from flowveil.places import UNIT, RectangleAreas, Rectangles, make_frame
 from flowveil.release._assignment import flows_of_tiles, read_assignment
 from flowveil.release._elsewhere import ELSEWHERE
 from flowveil.release._keys import matrices_of, nodes_of, times_of
-from flowveil.release._read import read_audit, read_release
+from flowveil.release._read import read_audit, read_release, remembered
 from flowveil.release._tables import TOTAL
 from flowveil.trips import Trips, read_trips
 
@@ -74,11 +74,11 @@ def recount(
     options, promise = content.manifest["options"], content.manifest["promise"]
     if promise["kind"] == "differential-privacy":
         raise InputError("the metrics of crowds do not fit a release with noise", "ask it with flowveil query")
-    story = read_audit(release).get("input", {})
+    story = remembered(read_audit(release))
     if not isinstance(trips, Trips):
-        trips = read_trips(trips, columns or story.get("columns"), where or story.get("where"))
+        trips = read_trips(trips, columns or story.columns, where or story.where)
     keywords = {
-        "zones": (zones if zones is not None else story.get("zones")) if options.get("grid") is None else None,
+        "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
         "hierarchy": None if (options.get("grid") or "").startswith("quadtree") else options.get("hierarchy"),
         "crs": options.get("crs"),
         "bbox": options.get("bbox"),

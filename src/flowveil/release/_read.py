@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,19 @@ from flowveil.release._manifest import FORMAT
 from flowveil.release._release import Release
 from flowveil.release._write import AREAS, FLOWS, MANIFEST, audit_path
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _COLUMNS = {"origin", "destination", "trips"}
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What an audit file says of the input. Anybody may have written it: a condition is checked where it is used."""
+
+    columns: dict[str, str] | None = None
+    where: str | None = None
+    zones: str | None = None
 
 
 def read_release(path: str | Path) -> Release:
@@ -52,3 +65,18 @@ def read_audit(path: str | Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not isinstance(content.get("input", {}), dict):
         raise InputError(f"{file.name!r} is not an audit file", "move it away and give the input options again")
     return content
+
+
+def remembered(audit: Mapping[str, Any]) -> Remembered:
+    """Return the input options of an audit file, or raise if they are not what flowveil writes."""
+    story = audit.get("input", {})
+    found = {name: story.get(name) for name in ("columns", "where", "zones")} if isinstance(story, dict) else {}
+    columns = found.get("columns")
+    is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
+    texts = all(found.get(name) is None or isinstance(found[name], str) for name in ("where", "zones"))
+    if not isinstance(story, dict) or not (columns is None or is_mapping) or not texts:
+        raise InputError(
+            "'input' of the audit file is not what flowveil writes: columns by name, and where and zones as text",
+            "move the file away and give columns, where and zones yourself",
+        )
+    return Remembered(**found)

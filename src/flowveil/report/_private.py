@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 from flowveil._errors import FlowveilError, InputError
 from flowveil.measure import MEANINGS, metrics
 from flowveil.methods import find_method
-from flowveil.release import frontier, read_release, recount, retrace
+from flowveil.release import frontier, read_audit, read_release, recount, remembered, retrace
 from flowveil.release._write import CELLS, MANIFEST, TRAJECTORIES
 from flowveil.report._before import before_and_after
 from flowveil.report._left_out import left_out_by_hour, left_out_by_key
 from flowveil.report._make import read_content
 from flowveil.report._page import Look, page, show
 from flowveil.report._words import NOISE
+from flowveil.trips import Trips
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from flowveil.flows import Flows
-    from flowveil.trips import Trips
 
 _POINTS = 24
 _NOT_METRICS = ("population", "elsewhere", "totals", "matrices")  # groups of figures, each a table of its own
@@ -42,6 +42,10 @@ def make_private(folder: Path, files: Mapping[str, Any], trips: Any, **options: 
         found = _of_noise(folder, trips, **options)
     else:
         found = _of_flows(folder, trips, **options)
+    where = trips.where if isinstance(trips, Trips) else options.get("where") or remembered(read_audit(folder)).where
+    if where is not None:
+        rows = [["where", where, "only rows that fulfill this condition were looked at"]]
+        found["tables"].append({"title": "Input", "rows": rows})
     return page(content.numbers(), content.scene.as_json(), content.words, Look.PRIVATE, found)
 
 

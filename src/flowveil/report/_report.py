@@ -34,6 +34,8 @@ def report(
     files = read_files(release)
     folder = Path(release).resolve()
     if trips is None:
+        if zones is not None or columns or where:
+            raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
         return add_report(folder, _made(make_report, files))
     return add_private(folder, PRIVATE, make_private(folder, files, trips, zones=zones, columns=columns, where=where))
 

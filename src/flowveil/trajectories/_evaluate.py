@@ -12,6 +12,7 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil.charts import distributions_svg
+from flowveil.release import remembered
 from flowveil.trajectories._figures import quantiles
 from flowveil.trajectories._grid import MICROSECONDS_PER_MINUTE
 from flowveil.trajectories._read import Trajectories, read_trajectories
@@ -87,12 +88,12 @@ def evaluate(
     timezone: where nights and working hours are; seed: of the points that are drawn for unicity.
     """
     release = read_release(path)
-    options, given = release.manifest["options"], release.audit.get("input", {})
+    options, story = release.manifest["options"], remembered(release.audit)
     trajectories = read_trajectories(
         against,
         options["bbox"],
-        columns=columns or given.get("columns"),
-        where=where or given.get("where"),
+        columns=columns or story.columns,
+        where=where or story.where,
         step=options["step"],
         min_samples=options["min_samples"],
     )

@@ -34,7 +34,7 @@ class SampleSource:
     source: engine.Source
     columns: dict[str, str]
     mapping: dict[str, str] = field(default_factory=dict)
-    where: str | None = None
+    where: engine.Condition | None = None
 
     def read(self, memory: str | None = None) -> Samples:
         """Read all usable rows."""
@@ -101,8 +101,8 @@ def describe(source: Any, columns: Mapping[str, str] | None = None, where: str |
     """Open a source and find its columns, or raise with what is missing."""
     opened = engine.open_source(source)
     available = engine.column_names(opened)
-    engine.check_condition(opened, where)
-    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), where)
+    kept = engine.check_condition(opened, where)
+    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
 
 
 def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSource | None = None) -> Trajectories:

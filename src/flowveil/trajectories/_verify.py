@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError, VerificationError
+from flowveil.release import remembered
 from flowveil.release._write import MANIFEST, REPORT, TRAJECTORIES
 from flowveil.report import CHECKED_REPORT, check_report
 from flowveil.trajectories._read import describe
@@ -43,6 +44,7 @@ class TrajectoryVerification:
     groups: int
     users: int
     unsupported: float
+    where: str | None = None  # the condition on the samples: no others were looked at
 
 
 def verify(
@@ -57,8 +59,8 @@ def verify(
         _check_folder(Path(path).resolve(), release)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise VerificationError("the release does not hold: the manifest is not complete", _HINT) from None
-    given = release.audit.get("input", {})
-    source = describe(against, columns or given.get("columns") or {}, where or given.get("where"))
+    story = remembered(release.audit)
+    source = describe(against, columns or story.columns, where or story.where)
     table = _Boxes(release)
     _check_groups(release, table)
     _check_edges(release, table)
@@ -77,6 +79,7 @@ def verify(
         groups=len(table.sizes),
         users=int(table.sizes.sum()),
         unsupported=unsupported,
+        where=source.where,
     )
 
 

@@ -19,7 +19,7 @@ class Trips:
     source: engine.Source
     available: tuple[str, ...]  # every column of the input
     columns: dict[str, str]  # meaning -> column of the input
-    where: str | None
+    where: engine.Condition | None
     mapping: dict[str, str]  # what the user mapped
 
 
@@ -29,8 +29,8 @@ def read_trips(
     """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
 
     `columns` maps meanings (start_lon, start_lat, end_lon, end_lat, origin, destination, count) to other column
-    names; `where` keeps the rows that fulfill a DuckDB condition. `query` is what to ask a database whose URL
-    (postgresql://...) is the source.
+    names; `where` keeps the rows that fulfill a DuckDB condition, which looks at one row only. `query` is what to ask a
+    database whose URL (postgresql://...) is the source.
 
     >>> import pyarrow as pa
     >>> read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
@@ -38,5 +38,5 @@ def read_trips(
     """
     opened = engine.open_source(source, query)
     available = engine.column_names(opened)
-    engine.check_condition(opened, where)
-    return Trips(opened, available, recognize(available, columns), where, dict(columns or {}))
+    kept = engine.check_condition(opened, where)
+    return Trips(opened, available, recognize(available, columns), kept, dict(columns or {}))

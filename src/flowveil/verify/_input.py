@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flowveil._errors import InputError, UnknownNameError
 from flowveil.engine import QuerySource, Request
 from flowveil.places import read_zones
+from flowveil.release import remembered
 from flowveil.trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ def open_trips(trips: Any, audit: Mapping[str, Any], columns: Mapping[str, str] 
             raise InputError("columns or where were given with trips that have their own", "give them to read_trips")
         return trips
     is_path = isinstance(trips, str | Path | list | tuple | QuerySource)
-    remembered = _remembered(audit) if is_path else {}
-    return read_trips(trips, columns or remembered.get("columns"), where or remembered.get("where"))
+    story = remembered(audit if is_path else {})
+    return read_trips(trips, columns or story.columns, where or story.where)
 
 
 def open_zones(zones: Any, audit: Mapping[str, Any], trips: Trips, options: Options) -> ZoneTable:
     """Return the zones of the release."""
-    source = _remembered(audit).get("zones") if zones is None else zones
+    source = remembered(audit).zones if zones is None else zones
     if source is None:
         raise InputError("the release is about zones, and no zones were given", "give them with zones= or --zones FILE")
     return read_zones(source, None if options.columns is None else options.columns[0], trips.mapping)
@@ -65,14 +66,3 @@ def _time_column(trips: Trips) -> str:
     if "start_time" not in trips.columns:
         raise InputError("the trips have no column for start_time", "map it with --columns start_time=YOUR_COLUMN")
     return trips.columns["start_time"]
-
-
-def _remembered(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input options of the audit file, those that are usable."""
-    known = audit.get("input")
-    if not isinstance(known, dict):
-        return {}
-    columns = known.get("columns")
-    is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
-    texts = {name: known[name] for name in ("where", "zones") if isinstance(known.get(name), str)}
-    return texts | ({"columns": columns} if is_mapping else {})

@@ -57,6 +57,7 @@ class Verification:
     checks: tuple[str, ...]
     flows: int  # flows of the release
     trips_read: int  # rows of the input, usable or not
+    where: str | None = None  # the condition on these rows: no others were looked at
 
 
 def verify(
@@ -77,6 +78,8 @@ def verify(
     A release with noise is checked for structure and budget, without trips: noise cannot be checked.
     """
     if is_noisy(release):
+        if columns or where or beside:
+            raise InputError("a release with noise is checked by itself", "leave out --columns, --where and --beside")
         boxes, checks = verify_noisy(release, zones)
         return Verification(checks, boxes, 0)
     if trips is None:
@@ -117,7 +120,7 @@ def verify(
         found.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder):
         found.append(CHECKED_REPORT)
-    return Verification(tuple(found), len(flows), counts.rows)
+    return Verification(tuple(found), len(flows), counts.rows, table.where)
 
 
 def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewhere) -> Layer:
