@@ -62,9 +62,11 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     measures = problem.flows.measure(earlier.group, len(earlier.origin))
     if not earlier.complete or (measures.trips != earlier.trips).any():
         raise InputError(
-            "the earlier release was not made from all of these trips and no others, so the two cannot be subtracted",
+            "the earlier release was not made from all of these trips and no others: what the two tell together cannot "
+            "be checked",
             "give the same input, --where and --bbox; rows that only one of the releases can use (no person, no time) "
-            "must be dropped with --where from both",
+            "must be dropped with --where from both. Do not publish a part (a month) and the whole (its quarter): a "
+            "reader can subtract them",
         )
     if not problem.requirement.is_crowd(measures).all():
         raise InputError("the earlier release has flows of fewer people than asked for here", "ask for no more than it")
