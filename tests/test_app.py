@@ -27,8 +27,9 @@ from flowveil.app._api import make_api
 from flowveil.app._files import Files, shown_name
 from flowveil.app._guard import HEADERS, Guard
 from flowveil.app._jobs import Jobs
+from flowveil.app._picture import picture
 from flowveil.cli._main import run
-from flowveil.synthetic import write_demo_city
+from flowveil.synthetic import CITY_BBOX, write_demo_city
 
 TOKEN = "the-token"  # noqa: S105
 LIMIT = 20_000_000
@@ -577,6 +578,15 @@ class TestReleases:
             "land",
         }
         assert set(shown) == numbers
+
+    def test_picture_of_groups(self, city_trips, tmp_path):
+        """What divides a release stands in its manifest: noise does not, and a group may be called like it."""
+        trips = pq.read_table(city_trips).rename_columns({"sex": "scale"})
+        release = fv.anonymize(fv.build_flows(trips, "h3:6", by="scale"))
+        noisy = fv.add_noise(fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:6"), epsilon=1.0).write(tmp_path / "out")
+
+        assert set(picture(release)["divisions"]) == {"scale female", "scale male"}
+        assert picture(fv.read_release(noisy))["division"] is None
 
 
 def _unzip(app, job, folder, what="zip"):

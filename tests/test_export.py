@@ -47,9 +47,22 @@ def timed(release, tmp_path):
         part = flows.add_column(2, "time", pa.array([hour] * flows.num_rows, pa.int64()))
         parts.append(part.add_column(3, "sex", pa.array([sex] * flows.num_rows, pa.string())))
     pq.write_table(pa.concat_tables(parts), folder / "flows.parquet")
-    for name in ("areas.parquet", "manifest.json"):
-        (folder / name).write_bytes((release / name).read_bytes())
+    (folder / "areas.parquet").write_bytes((release / "areas.parquet").read_bytes())
+    manifest = json.loads((release / "manifest.json").read_text())
+    manifest["options"] |= {"time": "hour-of-week", "by": ["sex"]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
+
+
+def write_zones(folder, *, group=None, **columns):
+    """Write a release between six zones without shapes, twelve trips a pair."""
+    names = [f"a{number}" for number in range(6)]
+    trips = {"origin": np.repeat(names, 72), "destination": np.tile(names, 72)}
+    trips |= {} if group is None else {group: ["m"] * 432}
+    zones = pa.table({"zone_id": names, **columns})
+    tree = ["zone_id"] if not columns else None
+    flows = fv.build_flows(pa.table(trips), zones=zones, hierarchy=tree, by=[] if group is None else [group])
+    return fv.anonymize(flows, "suppression").write(folder)
 
 
 def flows_of(folder):
@@ -167,6 +180,24 @@ class TestTimeAndGroups:
         assert [(time.weekday(), time.hour) for time in times] == [(0, 7), (1, 7)]
         assert len(flows) == 2 * len(flows_of(timed))
 
+    def test_groups_named_like_noise(self, city_trips, tmp_path):
+        """The manifest says what divides a release, not the names of columns."""
+        table = pq.read_table(city_trips).rename_columns({"sex": "scale"})
+        release = fv.anonymize(fv.build_flows(table, "h3:6", by="scale")).write(tmp_path / "out")
+        fv.export(release, "omx", tmp_path / "x.omx")
+
+        with openmatrix.open_file(str(tmp_path / "x.omx")) as file:
+            assert {"trips_female", "trips_male"} <= set(file.list_matrices())
+
+    def test_noise_is_no_group(self, city_trips, tmp_path):
+        """Columns beside noisy counts divide nothing."""
+        matrix = fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:7")
+        noisy = fv.add_noise(matrix, epsilon=1.0, options={"consistent": "true"}).write(tmp_path / "out")
+        fv.export(noisy, "omx", tmp_path / "x.omx")
+
+        with openmatrix.open_file(str(tmp_path / "x.omx")) as file:
+            assert file.list_matrices() == ["trips"]
+
     @pytest.mark.parametrize("to", FORMATS)
     def test_all_formats(self, timed, to, tmp_path):
         """No format loses a flow."""
@@ -186,6 +217,39 @@ class TestWhatAFormatCannotHold:
 
         told = capsys.readouterr().err
         assert (f"{nowhere} flows were left out" in told) == (to in ("flowmap-blue", "skmob"))
+
+    @pytest.mark.parametrize("to", FORMATS)
+    def test_no_places(self, to, tmp_path, capsys):
+        """Zones that are ids alone have no place on any map: nothing is written, and it is an error; omx needs none."""
+        folder = write_zones(tmp_path / "out")
+
+        code = run(["export", str(folder), "--to", to, "-o", str(tmp_path / "x")])
+
+        assert code == (0 if to == "omx" else 2)
+        assert (tmp_path / "x").exists() == (to == "omx")
+        assert ("nothing would be written" in capsys.readouterr().err) == (to != "omx")
+
+    @pytest.mark.parametrize("to", FORMATS)
+    def test_centers_alone(self, to, tmp_path):
+        """Zones that are points have lines between them, but no outlines, which only scikit-mobility needs."""
+        folder = write_zones(tmp_path / "out", lon=np.arange(6) / 10, lat=np.zeros(6))
+
+        if to == "skmob":
+            with pytest.raises(fv.InputError, match="no flow has an outline at both ends"):
+                fv.export(folder, to, tmp_path / "x")
+        else:
+            assert fv.export(folder, to, tmp_path / "x").flows == 36
+
+    @pytest.mark.parametrize(
+        ("to", "name"), [("flowmap-blue", "dest"), ("skmob", "datetime"), ("gpkg", "Geometry"), ("gpkg", "fid")]
+    )
+    def test_groups_named_like_a_column(self, to, name, tmp_path):
+        """A group never takes the place of a column that the format has for itself."""
+        folder = write_zones(tmp_path / "out", group=name, lon=np.arange(6) / 10, lat=np.zeros(6))
+
+        with pytest.raises(fv.InputError, match=f"column '{name.lower()}' of its own"):
+            fv.export(folder, to, tmp_path / "x")
+        assert fv.export(folder, "geojson", tmp_path / "y").flows == 36
 
     def test_no_flows(self, city_trips, tmp_path, capsys):
         """A release of boxes has no flows to export."""

@@ -247,7 +247,7 @@ def test_verify_finds_changed_flows(change, flows_folder):
 
 @pytest.mark.parametrize("kind", ["cells", "flows"])
 def test_query(kind, request, matrix, tiles):
-    """The whole is the sum of all counts; halves add up; the error bar is that of the noise."""
+    """The whole is the sum of all counts, as sure as the noise lets it be; halves add up, and are less sure."""
     folder = request.getfixturevalue(f"{kind}_folder")
     whole = fv.query(folder)
     west = fv.query(folder, origin=(CITY_BBOX[0], CITY_BBOX[1], EAST, CITY_BBOX[3]))
@@ -257,7 +257,10 @@ def test_query(kind, request, matrix, tiles):
     assert whole.estimate == pytest.approx(west.estimate + east.estimate, rel=1e-6)
     assert abs(whole.estimate - true) < 6 * whole.noise
     assert whole.low < whole.estimate < whole.high
-    assert "noise only" in whole.meaning
+    assert whole.high - whole.low == pytest.approx(2 * 1.96 * whole.noise)
+    assert (whole.partial, whole.inside, whole.warning) == (0, whole.boxes, None)
+    assert west.high - west.low > 2 * 1.96 * west.noise
+    assert "spread evenly" in west.meaning
     with pytest.raises(InputError, match="knows no stop 1"):
         fv.query(folder, stops={1: CITY_BBOX})
 

@@ -168,24 +168,37 @@ class TestNumbers:
         assert found == {(row["origin"], row["destination"], row["trips"]) for row in flows}
 
     def test_keys(self, releases):
-        """Columns that divide a release become selectors, and sums by their values are those of the table."""
+        """Columns that divide a release become selectors, and sums by their values are those of the table.
+
+        The manifest says which these are: a group may be called like a column that stands beside noisy counts.
+        """
         files = read_files(releases[0] / "mosaic")
         flows = files["flows.parquet"]
         hours, groups = [row % 24 for row in range(flows.num_rows)], ["f", None][: flows.num_rows] * flows.num_rows
-        flows = flows.add_column(2, "time", pa.array(hours)).add_column(3, "sex", pa.array(groups[: flows.num_rows]))
+        flows = flows.add_column(2, "time", pa.array(hours)).add_column(3, "scale", pa.array(groups[: flows.num_rows]))
         manifest = json.loads(json.dumps(files["manifest.json"]))
-        manifest["options"]["time"] = "hour-of-day"
+        manifest["options"] |= {"time": "hour-of-day", "by": ["scale"]}
 
         page = make_report({**files, "flows.parquet": flows, "manifest.json": manifest})
 
-        by_time, by_sex = block(page, "numbers")["by"]
+        by_time, by_scale = block(page, "numbers")["by"]
         trips = flows["trips"].to_pylist()
         assert by_time["values"][7] == "07:00"
         assert by_time["trips"][7] == sum(trips[7::24])
-        assert by_sex["values"] == ["f", "not given"]
-        assert by_sex["trips"] == [sum(trips[0::2]), sum(trips[1::2])]
-        assert [key["name"] for key in block(page, "drawing")["scene"]["keys"]] == ["time", "sex"]
+        assert by_scale["values"] == ["f", "not given"]
+        assert by_scale["trips"] == [sum(trips[0::2]), sum(trips[1::2])]
+        assert [key["name"] for key in block(page, "drawing")["scene"]["keys"]] == ["time", "scale"]
         assert "--time hour-of-day" in block(page, "numbers")["command"]
+
+    def test_keys_that_are_missing(self, releases):
+        """A manifest that tells of columns that are not there is an error that says so."""
+        files = read_files(releases[0] / "mosaic")
+        manifest = json.loads(json.dumps(files["manifest.json"]))
+
+        for by in (["sex"], ["trips", "trips"], "sex", 7):
+            manifest["options"]["by"] = by
+            with pytest.raises(fv.InputError, match="lacks columns that its manifest tells of"):
+                make_report({**files, "manifest.json": manifest})
 
     def test_totals_are_not_counted_twice(self, city_trips, tmp_path):
         """The group of all groups together can be chosen, but is in no sum of groups."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import shapely
 
+from flowveil.release import key_columns
 from flowveil.report import land
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 _MOST_FLOWS = 30_000  # drawn; the strongest. What is published is in the download
 _FINE = 2_000  # outlines are drawn to this part of the extent
 _AROUND = 1.5  # how far land goes beyond the extent, in extents
-_PLAIN = ("origin", "destination", "trips", "persons", "weight")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SMALLEST = 0.05  # degrees: extent of a release that is one point
 
@@ -31,7 +31,7 @@ def picture(release: Release) -> dict[str, Any]:
     extent = _extent(geometry, areas)
     tolerance = max(extent[2] - extent[0], extent[3] - extent[1]) / _FINE
     flows = release.flows.take(np.argsort(-release.flows["trips"].to_numpy(), kind="stable")[:_MOST_FLOWS])
-    labels = _labels(flows, str(release.manifest["options"].get("time")))
+    labels = _labels(flows, key_columns(flows, release.manifest), str(release.manifest["options"].get("time")))
     divisions = {label: place for place, label in enumerate(sorted(set(labels or [])))}
     west, south, east, north = _widened(extent)
     return {
@@ -51,9 +51,8 @@ def picture(release: Release) -> dict[str, Any]:
     }
 
 
-def _labels(flows: pa.Table, steps: str) -> list[str] | None:
+def _labels(flows: pa.Table, columns: list[str], steps: str) -> list[str] | None:
     """Return for each flow which step of time and which group it is of; None where a release is not divided."""
-    columns = [name for name in flows.column_names if name not in _PLAIN]
     if not columns:
         return None
     parts = [[_label(name, value, steps) for value in flows[name].to_pylist()] for name in columns]

@@ -11,7 +11,7 @@ import typer
 from flowveil._errors import InputError
 from flowveil.cli import _options as options
 from flowveil.cli._parse import pairs
-from flowveil.cli._terminal import note, print_json, progress, show
+from flowveil.cli._terminal import note, print_json, progress, show, warn
 from flowveil.matrices import query as ask
 from flowveil.matrices import query_errors
 
@@ -36,7 +36,7 @@ def query(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Estimate the trips between boxes from a release with noise, with an error bar for the noise."""
+    """Estimate the trips between boxes from a release with noise, with a range for the truth."""
     if against is not None:
         if any((origin_bbox, destination_bbox, stop_bbox, place_bbox)):
             raise InputError("--against measures many queries, not one", "leave out the boxes, or --against")
@@ -46,11 +46,14 @@ def query(
     places = pairs(place_bbox or [], "--place-bbox")
     answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stops, places=places)
     if as_json:
-        print_json(asdict(answer))
+        print_json(asdict(answer) | {"warning": answer.warning})
         return
-    typer.echo(f"about {show(answer.estimate)} trips (noise: {show(answer.low)} to {show(answer.high)} at 95 %)")
+    typer.echo(f"about {show(answer.estimate)} trips, between {show(answer.low)} and {show(answer.high)}")
+    typer.echo(f"{answer.partial:.0%} of the answer is from boxes that the query covers in part.")
     typer.echo(answer.meaning)
-    if answer.low == answer.high == 0:
+    if answer.warning is not None:
+        warn(answer.warning)
+    if not answer.boxes:
         note("the boxes lie outside of the bbox of the release (W,S,E,N, in degrees), about which it says nothing")
 
 

@@ -29,13 +29,15 @@ def reconstruct(
     if output is not None and (output.suffix.lower() not in _KINDS or not output.resolve().parent.is_dir()):
         raise InputError(f"{str(output)!r} is not a file to write", "name it like -o flows.parquet or -o flows.csv")
     found = fv.reconstruct(release, zones)
-    note(f"{found.share:.2%} of the {found.published:,} published trips lie between the zones")
+    between = f"{found.placed:,.0f} of {found.published:,} published trips lie between the zones"
+    for text in (f"{between} ({found.share:.2%})", *found.notes):
+        note(text)
     if output is None:
-        columns = found.flows.column_names
-        typer.echo(" ".join(columns))
+        typer.echo(" ".join(found.flows.column_names))
         busiest = found.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
         for row in busiest.to_pylist():
-            typer.echo(" ".join(f"{row[name]:.2f}" if name == "trips" else str(row[name]) for name in columns))
+            shown = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
+            typer.echo(" ".join(shown))
         return
     if output.suffix.lower() == ".csv":
         pyarrow.csv.write_csv(found.flows, output)

@@ -58,6 +58,11 @@ def note(text: str) -> None:
     typer.echo(f"note: {text}", err=True)
 
 
+def warn(text: str) -> None:
+    """Tell the user on stderr that a result may mislead."""
+    typer.echo(f"warning: {text}", err=True)
+
+
 def print_json(content: Mapping[str, Any] | list[Any]) -> None:
     """Print one JSON value on stdout."""
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))

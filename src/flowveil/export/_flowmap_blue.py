@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv
 
 from flowveil.export._tables import as_moment
-from flowveil.report import TIMES
+from flowveil.release import TIMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,22 +18,19 @@ if TYPE_CHECKING:
 
 def write(tables: Tables, folder: Path) -> int:
     """Write locations.csv (id, name, lat, lon) and flows.csv (origin, dest, count, time if there is one, groups)."""
-    known = [row for row in tables.areas.to_pylist() if _has_center(row)]
+    tables.check_groups("dest", "count")
+    flows = tables.between("lon")
+    known = [row for row in tables.areas.to_pylist() if row["lon"] is not None]
     names = [row["area"] for row in known]
     locations = {"id": names, "name": names, "lat": [row["lat"] for row in known], "lon": [row["lon"] for row in known]}
     kinds = [pa.string(), pa.string(), pa.float64(), pa.float64()]
     columns = [pa.array(values, kind) for values, kind in zip(locations.values(), kinds, strict=True)]
     pyarrow.csv.write_csv(pa.table(columns, names=list(locations)), folder / "locations.csv")
-    flows = tables.between(_has_center)
     named = {"origin": flows["origin"], "dest": flows["destination"], "count": flows["trips"]}
     for key in tables.keys:
         named[key] = _moments(flows[key]) if key in TIMES else flows[key]
     pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
     return int(flows.num_rows)
-
-
-def _has_center(row: dict[str, Any]) -> bool:
-    return row["lon"] is not None
 
 
 def _moments(times: pa.ChunkedArray) -> pa.Array:

@@ -20,6 +20,7 @@ _DIGITS = 7  # of a degree: a centimeter
 
 def write(tables: Tables, folder: Path) -> int:
     """Write areas.geojson and flows.geojson; what has no place on the map has a null geometry, as the format allows."""
+    tables.check_places()
     areas = tables.areas.to_pylist()
     outlines = [
         feature(outline(row["geometry"]), {name: row[name] for name in ("area", "lon", "lat", "tiles")})

@@ -21,6 +21,8 @@ def write(tables: Tables, path: Path) -> int:
         import pyogrio  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("a GeoPackage needs the package pyogrio", "pip install 'flowveil[export]'") from None
+    tables.check_places()
+    tables.check_groups("geometry", "fid")
     areas = tables.areas.to_pylist()
     shapes = [None if row["geometry"] is None else shapely.from_wkb(row["geometry"]) for row in areas]
     layer = tables.areas.select(["area", "lon", "lat", "tiles"]).append_column("geometry", _wkb(shapes))

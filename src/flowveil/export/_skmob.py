@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv
@@ -17,18 +17,15 @@ if TYPE_CHECKING:
 
 def write(tables: Tables, folder: Path) -> int:
     """Write flows.csv (origin, destination, flow, datetime for time, groups) and tessellation.geojson (tile_ID)."""
+    tables.check_groups("flow", "datetime")
+    flows = tables.between("geometry")
     shapes = [
         feature(outline(row["geometry"]), {"tile_ID": row["area"], "tiles": row["tiles"]})
         for row in tables.areas.to_pylist()
-        if _has_outline(row)
+        if row["geometry"] is not None
     ]
     write_features(folder / "tessellation.geojson", shapes)
-    flows = tables.between(_has_outline)
     named = {"origin": flows["origin"], "destination": flows["destination"], "flow": flows["trips"]}
     named |= {"datetime" if key == "time" else key: flows[key] for key in tables.keys}
     pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
     return int(flows.num_rows)
-
-
-def _has_outline(row: dict[str, Any]) -> bool:
-    return row["geometry"] is not None

@@ -8,7 +8,7 @@ from flowveil.matrices._measure import query_errors
 from flowveil.matrices._methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
 from flowveil.matrices._points import Grid, Matrix, Points
 from flowveil.matrices._query import Answer, query
-from flowveil.matrices._read import is_noisy
+from flowveil.matrices._read import check_sums, is_noisy
 from flowveil.matrices._release import NoisyRelease, add_noise
 from flowveil.matrices._verify import verify_noisy
 
@@ -29,6 +29,7 @@ __all__ = [
     "build_frame_matrix",
     "build_matrix",
     "build_tile_matrix",
+    "check_sums",
     "is_noisy",
     "matrix_of_flows",
     "query",

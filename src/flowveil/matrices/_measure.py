@@ -10,7 +10,7 @@ from flowveil._errors import InputError
 from flowveil.matrices._area_workloads import answer_runs, lay_grid
 from flowveil.matrices._build import DEFAULT_CELLS, build_matrix
 from flowveil.matrices._ladder import runs
-from flowveil.matrices._read import read_noisy
+from flowveil.matrices._read import check_sums, read_noisy
 from flowveil.matrices._tiles import make_tile_grid
 from flowveil.matrices._workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
 from flowveil.release import read_audit, remembered
@@ -45,8 +45,7 @@ def query_errors(
     """
     written = read_noisy(release)
     options = written.manifest["options"]
-    if written.positive_only:
-        raise InputError("sums over a release that lists only counts above zero are too large", "use noisy-mosaic")
+    check_sums(written.manifest)
     story = remembered(read_audit(release))
     if not isinstance(trips, Trips):
         trips = read_trips(trips, columns or story.columns, where or story.where)

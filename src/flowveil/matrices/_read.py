@@ -19,6 +19,8 @@ from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
 from flowveil.places import parse_bbox
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flowveil._arrays import FloatArray, IntArray
 
 _KIND = "differential-privacy"
@@ -52,6 +54,11 @@ class WrittenRelease:
     def counts(self) -> IntArray:
         """The noisy counts."""
         return np.asarray(self.table["count" if self.areas is None else "trips"].to_numpy(), np.int64)
+
+    @property
+    def nonnegative(self) -> IntArray:
+        """The counts without negative ones, with the same sum."""
+        return np.asarray(self.table["nonnegative"].to_numpy(), np.int64)
 
     @property
     def scales(self) -> FloatArray:
@@ -98,6 +105,15 @@ def read_noisy(path: str | Path) -> WrittenRelease:
     _check_promise(manifest["promise"])
     _check_columns(release)
     return release
+
+
+def check_sums(manifest: Mapping[str, Any]) -> None:
+    """Raise if the counts of a release do not add up, since those below one were left out after the noise."""
+    if manifest.get("method") == LAPLACE:
+        raise InputError(
+            "this release lists only counts above zero, so sums over it are too large",
+            "read its flows one by one, or release with noisy-mosaic to ask for sums",
+        )
 
 
 def broken(message: str) -> VerificationError:

@@ -181,6 +181,6 @@ def _paths(steps: list[tuple[str, float]]) -> list[float]:
 
 
 def _check_projection(release: WrittenRelease) -> None:
-    projected = np.asarray(release.table["nonnegative"].to_numpy(), np.int64)
+    projected = release.nonnegative
     if (projected < 0).any() or projected.sum() != max(int(release.counts.sum()), 0):
         raise broken("the non-negative counts are negative or do not keep the noisy total")

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 def shares_of_areas(areas: pa.Table, zones: ZoneTable) -> sparse.csr_array:
     """Return a matrix of areas (rows, as in the table) by zones: the share of an area's size that lies in a zone.
 
-    An area without an outline is placed by its member zones, all alike, where the zones have the same ids; one that
-    has neither lies nowhere. What of an area lies outside all zones is missing in the sum of its row.
+    An area without an outline is placed by its member zones, all alike, where the zones have the same ids; so is every
+    area where no zone has an outline. One that has neither lies nowhere. What of an area lies outside all zones is
+    missing in the sum of its row.
     """
     from scipy import sparse  # noqa: PLC0415  slow to import
 
     shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
     members = areas["members"].to_pylist() if "members" in areas.column_names else [None] * len(shapes)
-    known = np.array([shape is not None for shape in shapes], bool)
+    known = np.array([shape is not None for shape in shapes], bool) & outlined(zones).any()
     row, column, share = _by_overlap(shapes, known, zones)
     number = {zone: place for place, zone in enumerate(zones.ids)}
     for area in np.flatnonzero(~known).tolist():
@@ -38,12 +39,17 @@ def shares_of_areas(areas: pa.Table, zones: ZoneTable) -> sparse.csr_array:
     return sparse.csr_array((share, (row, column)), shape=(len(shapes), len(zones.ids)))
 
 
+def outlined(zones: ZoneTable) -> npt.NDArray[np.bool_]:
+    """Return which zones have an outline; a point has none."""
+    return np.asarray(shapely.area(zones.geometry) > 0, bool)
+
+
 def _by_overlap(
     shapes: npt.NDArray[np.object_], known: npt.NDArray[np.bool_], zones: ZoneTable
 ) -> tuple[list[int], list[int], list[float]]:
     """Return (area, zone, share) where outlines overlap, as three lists."""
-    placed = np.array([shape is not None for shape in zones.geometry], bool)
-    if not known.any() or not placed.any():
+    placed = outlined(zones)
+    if not known.any():
         return [], [], []
     flat = _equal_area(zones.geometry[placed])
     around = shapely.box(*shapely.total_bounds(zones.geometry[placed]))

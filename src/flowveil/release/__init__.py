@@ -3,6 +3,7 @@
 from flowveil.release._anonymize import DEFAULT_LOSS, DEFAULT_METHOD, DEFAULT_SUPPRESSION, anonymize
 from flowveil.release._evaluate import evaluate, recount, retrace
 from flowveil.release._frontier import Frontier, frontier
+from flowveil.release._keys import TIMES, key_columns
 from flowveil.release._read import read_audit, read_release, remembered
 from flowveil.release._release import Release
 from flowveil.release._tables import TOTAL
@@ -13,6 +14,7 @@ __all__ = [
     "DEFAULT_METHOD",
     "DEFAULT_SUPPRESSION",
     "REPORT",
+    "TIMES",
     "TOTAL",
     "Frontier",
     "Release",
@@ -20,6 +22,7 @@ __all__ = [
     "check_target",
     "evaluate",
     "frontier",
+    "key_columns",
     "read_audit",
     "read_release",
     "recount",

@@ -11,7 +11,7 @@ import pyarrow as pa
 from flowveil._errors import InputError
 from flowveil.measure import cover
 from flowveil.places import ROOT
-from flowveil.release._keys import NONE, nodes_of, rows_in, times_of
+from flowveil.release._keys import NONE, TIMES, key_columns, nodes_of, rows_in, times_of
 from flowveil.release._read import read_release
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     release = read_release(folder)
     options, promise = release.manifest["options"], release.manifest["promise"]
     _check(flows, options, promise)
-    by = [str(column) for column in options.get("by", ())]
-    axis = [name for name in ("time", "time_end") if flows.times is not None and "time_hierarchy" in options]
-    steps = ["time"] if flows.matrices is not None and "time" in options else []
-    table = _columns(release.flows, flows, [*axis, *steps, *by])
+    keys = key_columns(release.flows, release.manifest)
+    axis = [name for name in keys if flows.times is not None and name in TIMES]
+    table = _columns(release.flows, flows, keys)
     nodes = [
         nodes_of(flows.places, tree, table[end].to_pylist())
         for tree, end in ((flows.origins, "origin"), (flows.destinations, "destination"))
     ]
     time = times_of(flows, table) if axis or flows.times is None else np.full(table.num_rows, ROOT, np.int64)
-    matrix, own = _matrices(flows, table, [*steps, *by])
+    divided = [name for name in keys if name not in axis]
+    matrix, own = _matrices(flows, table, divided)
     known = (nodes[0] != NONE) & (nodes[1] != NONE)
     known &= True if time is None else time != NONE
     origin, destination = nodes[0][known], nodes[1][known]
@@ -60,7 +60,7 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     trips = np.asarray(table["trips"].to_numpy(), np.int64)[known]
     group = cover(flows, origin, destination, matrix[known], time, own)
     here = [] if flows.matrices is None else flows.matrices.column_names
-    alike = set(here) == {*steps, *by}
+    alike = set(here) == set(divided)
     method = str(release.manifest.get("method"))
     return Earlier(origin, destination, time, group, trips, bool(known.all()), alike, method)
 
@@ -71,7 +71,7 @@ def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
     if flows.times is not None:
         steps = flows.times.values(np.zeros(0, np.int64))[0].type
     types = {"origin": pa.string(), "destination": pa.string()}
-    types |= {name: steps if name in {"time", "time_end"} else pa.string() for name in keys} | {"trips": pa.int64()}
+    types |= {name: steps if name in TIMES else pa.string() for name in keys} | {"trips": pa.int64()}
     wrong = any(name not in table.column_names or table.schema.field(name).type != kind for name, kind in types.items())
     if wrong or any(table[name].null_count for name in ("origin", "destination", "trips")):
         raise InputError("the earlier release lacks columns that its manifest tells of", "flowveil verify says which")

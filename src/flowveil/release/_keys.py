@@ -1,20 +1,37 @@
-"""What the columns of a release mean on flows: nodes of areas, numbers of matrices, nodes of time."""
+"""What the columns of a release mean: which are keys; nodes of areas, numbers of matrices, nodes of time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from flowveil._errors import InputError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from flowveil._arrays import IntArray
     from flowveil.flows import Flows
     from flowveil.places import Hierarchy, Places
 
 NONE = -1
+TIMES = ("time", "time_end")  # the second where steps differ in length
+
+
+def key_columns(flows: pa.Table, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the columns that divide the flows of a release into matrices, as its manifest tells: time, then groups.
+
+    All other columns are ends or measures, whatever they are called: a group may have the name of a measure.
+    """
+    options = manifest["options"]
+    by = options.get("by", [])
+    times = TIMES if "time_hierarchy" in options else TIMES[:1] if "time" in options else ()
+    keys: list[str] = [*times, *(by if isinstance(by, list) else [by])]
+    if any(flows.column_names.count(name) != 1 or keys.count(name) != 1 for name in keys):
+        raise InputError("the release lacks columns that its manifest tells of", "flowveil verify says which")
+    return keys
 
 
 def nodes_of(places: Places, hierarchy: Hierarchy, areas: Sequence[str]) -> IntArray:
@@ -36,7 +53,7 @@ def times_of(flows: Flows, table: pa.Table) -> IntArray | None:
     if flows.times is None:
         return None
     bounds = flows.times.values(np.arange(len(flows.times.hierarchy)))
-    return rows_in(pa.table(dict(zip(("time", "time_end"), bounds, strict=True))), table)
+    return rows_in(pa.table(dict(zip(TIMES, bounds, strict=True))), table)
 
 
 def rows_in(keys: pa.Table, table: pa.Table) -> IntArray:

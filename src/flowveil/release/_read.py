@@ -36,6 +36,11 @@ def read_release(path: str | Path) -> Release:
     hint = "name a folder that flowveil wrote"
     if not (folder / MANIFEST).is_file():
         raise InputError(f"{str(path)!r} is not a release: it has no {MANIFEST}", hint)
+    if not (folder / FLOWS).is_file():
+        raise InputError(
+            f"{str(path)!r} has no flows between areas: it has no {FLOWS}",
+            "name a release of flows; flowveil query asks one of boxes with noise",
+        )
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         flows, areas = pq.read_table(folder / FLOWS), pq.read_table(folder / AREAS)
@@ -46,7 +51,8 @@ def read_release(path: str | Path) -> Release:
     whole = all(isinstance(manifest.get(key), dict) for key in ("options", "promise"))
     noisy = whole and manifest["promise"].get("kind") == "differential-privacy"
     needed = {"epsilon" if noisy else "k", "unit"}
-    if not whole or not needed <= set(manifest["promise"]) or not _COLUMNS.issubset(flows.column_names):
+    columns = _COLUMNS | {"scale"} if noisy else _COLUMNS
+    if not whole or not needed <= set(manifest["promise"]) or not columns.issubset(flows.column_names):
         raise InputError(f"the release {str(path)!r} is not complete", "flowveil verify says what is wrong")
     return Release(flows, areas, manifest)
 

@@ -2,16 +2,13 @@
 
 from flowveil.report._check import CHECKED_REPORT, check_report
 from flowveil.report._folder import read_files
-from flowveil.report._keys import TIMES, key_columns
 from flowveil.report._land import land
 from flowveil.report._make import make_inline, make_report
 from flowveil.report._report import report, report_numbers
 
 __all__ = [
     "CHECKED_REPORT",
-    "TIMES",
     "check_report",
-    "key_columns",
     "land",
     "make_inline",
     "make_report",

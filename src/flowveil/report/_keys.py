@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil.release._keys import TIMES, key_columns
 from flowveil.release._tables import TOTAL
 from flowveil.report._scene import Key
 
@@ -17,25 +18,18 @@ if TYPE_CHECKING:
 
 SIDES = ("origin", "destination")
 AMOUNTS = ("trips", "persons", "weight")
-TIMES = ("time", "time_end")  # the second where steps differ in length
-_NOISE = ("nonnegative", "scale", "consistent")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-
-
-def key_columns(flows: pa.Table) -> list[str]:
-    """Return the columns that divide a release into matrices."""
-    return [name for name in flows.column_names if name not in (*SIDES, *AMOUNTS, *_NOISE)]
 
 
 def find_keys(flows: pa.Table, manifest: Mapping[str, Any]) -> tuple[Key, ...]:
     """Return these columns as a reader chooses among them: begin and end of a time are one."""
-    return tuple(_key(flows, name, manifest) for name in key_columns(flows) if name != TIMES[1])
+    return tuple(_key(flows, name, manifest) for name in key_columns(flows, manifest) if name != TIMES[1])
 
 
 def _key(flows: pa.Table, name: str, manifest: Mapping[str, Any]) -> Key:
     values = flows[name].to_pylist()
     step = manifest["options"].get("time") or str(manifest["options"].get("time_hierarchy", "")).partition("<")[0]
-    if name == TIMES[0] and TIMES[1] in flows.column_names:
+    if name == TIMES[0] and "time_hierarchy" in manifest["options"]:
         values = list(zip(values, flows[TIMES[1]].to_pylist(), strict=True))
     order = sorted(set(values), key=_rank)
     place = {value: number for number, value in enumerate(order)}
