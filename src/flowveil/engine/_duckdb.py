@@ -36,7 +36,8 @@ def connection(memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]
     """
     with scratch_folder() as folder:
         con = duckdb.connect(config={"temp_directory": str(folder), "preserve_insertion_order": "false"})
-        con.execute("SET enable_progress_bar = false")  # commands show their own
+        with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where DuckDB has none
+            con.execute("SET enable_progress_bar = false")  # commands show their own
         try:
             if memory is not None:
                 con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * parse_memory(memory) / 1000:.0f}KB'")
