@@ -28,13 +28,13 @@ PATIENCE = 180  # seconds; some when the machine is idle
 @contextmanager
 def _process(log, *arguments):
     """Run a class of Spark in a group of processes of its own, and end all of the group."""
-    environment = os.environ | ENVIRONMENT | {"SPARK_WORKER_DIR": str(log.parent / "work")}
+    places = {"SPARK_WORKER_DIR": str(log.parent / "work"), "SPARK_LOCAL_DIRS": str(log.parent / "local")}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [str(SPARK_CLASS), *arguments],
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=os.environ | ENVIRONMENT | places,
             start_new_session=True,
         )
         try:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
 import numpy as np
@@ -16,10 +17,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from pyspark import SparkConf
 
 import flowveil as fv
 from flowveil.engine import _local, _spark
 from flowveil.engine._keys import Tally
+from flowveil.engine._spark_session import SETTINGS, open_session
 from flowveil.flows._build import make_request
 from flowveil.places import choose_places
 from flowveil.synthetic import City
@@ -74,7 +77,7 @@ def session(spark):
     """Start a session that all tests of this file join."""
     from pyspark.sql import SparkSession
 
-    with SparkSession.builder.master(spark[0]).config(map=_spark._SETTINGS).getOrCreate() as running:
+    with SparkSession.builder.master(spark[0]).config(map=SETTINGS).getOrCreate() as running:
         yield running
 
 
@@ -165,6 +168,26 @@ def test_same_zones(session, tmp_path):
     assert everything(actual) == everything(expected)
     assert actual.provenance.unknown_zones
     assert session.getActiveSession() is not None
+
+
+def test_session_of_another_thread(session, tmp_path):
+    """A session that another thread started is joined too: it goes on afterwards."""
+    trips = write_parts(ZONE_TRIPS, tmp_path / "t", pq.write_table, "parquet")
+    zones = CITY.zones()
+
+    with ThreadPoolExecutor(1) as pool:
+        actual = pool.submit(fv.build_flows, trips, zones=zones, unit="person_id", engine="spark").result()
+
+    assert everything(actual) == everything(fv.build_flows(trips, zones=zones, unit="person_id"))
+    assert session.range(3).count() == 3
+
+
+def test_session_that_does_not_encrypt(session, monkeypatch):
+    """Joining a session that writes to disk what it is given is told."""
+    monkeypatch.setattr(session.sparkContext, "getConf", lambda: SparkConf(loadDefaults=False))
+
+    with pytest.warns(UserWarning, match=r"spark\.io\.encryption\.enabled=true"), open_session(None):
+        pass
 
 
 def everything(flows):

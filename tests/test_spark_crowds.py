@@ -12,9 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.engine import _node_pairs, _spark
+from flowveil.engine import _node_pairs, counting
+from flowveil.engine._spark_session import SETTINGS
 from flowveil.flows import Crowds
+from flowveil.flows._build import make_request
+from flowveil.places import choose_places
 from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
+from tests.spark_local import look
 from tests.test_spark import CITY, TRIPS, ZONE_TRIPS, dirty, write_parts
 
 FILES = ("flows.parquet", "areas.parquet", "manifest.json")
@@ -24,12 +28,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 
 
 @pytest.fixture(scope="module")
-def workers(tmp_path_factory):
+def folder(tmp_path_factory):
+    """Make a folder for what the cluster writes."""
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def workers(folder):
     """Start a cluster and a session on it; return the workers."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENVIRONMENT.items():
             patch.setenv(name, value)
-        with cluster(tmp_path_factory.mktemp("cluster")) as (url, found), start_session(url):
+        with cluster(folder) as (url, found), start_session(url):
             yield found
 
 
@@ -37,7 +47,7 @@ def start_session(url):
     """Start the session that all tests of this file join."""
     from pyspark.sql import SparkSession
 
-    return SparkSession.builder.master(url).config(map=_spark._SETTINGS).getOrCreate()
+    return SparkSession.builder.master(url).config(map=SETTINGS).getOrCreate()
 
 
 CASES = {
@@ -112,6 +122,20 @@ def test_no_person_leaves(stay, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("workers")
+def test_no_file_names_a_person(folder, tmp_path):
+    """Visits wait on the disks of executors, encrypted."""
+    trips = fv.read_trips(write_parts(TRIPS, tmp_path / "t", pq.write_table, "parquet"))
+    places = choose_places("h3:5", None, None, None, None, {})
+    request = make_request(trips, places, "person_id", None, None)
+
+    with counting(request, places.index, engine="spark", persons_stay=True):
+        files = look(folder / "local", [PERSON])
+
+    assert any(name.startswith("shuffle_") for name, _, _ in files)
+    assert [name for name, _, person in files if person] == []
+
+
+@pytest.mark.usefixtures("workers")
 def test_persons_with_several_weights(tmp_path):
     """A person whose weights differ is refused as on one machine, though nobody here sees the person."""
     weights = pc.add(TRIPS["weight"], pc.if_else(pc.equal(TRIPS["trip_id"], 77), 1.0, 0.0))
@@ -162,7 +186,7 @@ def test_a_worker_dies(workers, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_node_pairs, "pairs_at_depth", slow)
     for name, value in (("adaptive.enabled", "false"), ("shuffle.partitions", "4")):  # work for both workers
-        monkeypatch.setitem(_spark._SETTINGS, f"spark.sql.{name}", value)
+        monkeypatch.setitem(SETTINGS, f"spark.sql.{name}", value)
     death = threading.Thread(target=die)
     death.start()
     actual = fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", by="sex", engine="spark", k=5)

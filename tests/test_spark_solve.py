@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import flowveil as fv
-from flowveil.engine import _spark, _spark_spread
+from flowveil.engine import _spark_spread
+from flowveil.engine._spark_session import SETTINGS
 from flowveil.engine._spark_spread import over_executors
 from flowveil.methods import find_method
 from flowveil.problem import Problem, Requirement
@@ -30,10 +32,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory):
     """Start a cluster."""
-    root = str(Path(__file__).parents[1])
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (ENVIRONMENT | {"PYTHONPATH": root}).items():  # executors load functions of this file
+        for name, value in ENVIRONMENT.items():
             patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)  # for functions of this file
         with cluster(tmp_path_factory.mktemp("cluster")) as (url, workers):
             yield url, workers
 
@@ -50,7 +52,7 @@ def session(spark):
     """Start a session that all tests of this file join."""
     from pyspark.sql import SparkSession
 
-    with SparkSession.builder.master(spark[0]).config(map=_spark._SETTINGS).getOrCreate() as running:
+    with SparkSession.builder.master(spark[0]).config(map=SETTINGS).getOrCreate() as running:
         yield running
 
 
@@ -108,6 +110,20 @@ def test_an_executor_crashes(session):
     with pytest.raises(fv.InputError, match=r"Spark cannot solve the matrices: .*crashed"):
         over_executors(partial(os._exit), [3, 3], (), master=None)
     assert session.getActiveSession() is not None
+
+
+def path_is_safe(_):
+    """Whether Python loads no module from the folder that it was started in."""
+    return sys.flags.safe_path
+
+
+def test_executors_load_nothing_from_where_they_are(session):
+    """Python on executors of a session that was joined is started with a safe path; the session is left as it was."""
+    before = dict(session.sparkContext.environment)
+
+    assert over_executors(path_is_safe, [1, 2], (), master=None) == [True, True]
+
+    assert session.sparkContext.environment == before
 
 
 def solve_slowly(folder, function, part):

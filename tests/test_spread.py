@@ -25,11 +25,13 @@ from flowveil.methods import find_method
 from flowveil.methods._each import solve_each
 from flowveil.problem import Problem, Requirement
 from flowveil.synthetic import City
+from tests.hostile import marks, plant
 from tests.test_time_and_groups import many_matrices
 
 EACH = {"budget": "each"}
 METHODS = {name: {} for name in ("atg-dual", "atg-soft", "odkanon", "oigh", "knapsack", "suppression", "uniform-tiles")}
 METHODS |= dict.fromkeys(("mosaic", "nested", "crosscut"), EACH)
+ROOT = Path(__file__).parents[1]
 PATIENCE = 60  # seconds for processes to start or end
 
 
@@ -99,6 +101,7 @@ def helped(monkeypatch):
             super().__init__(*arguments, **options)
             started.append(self)
 
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)  # helpers load functions of this file
     monkeypatch.setattr(_spread, "WORTH_HELP", 0)
     monkeypatch.setattr(_spread, "_TOLD", 0)
     monkeypatch.setattr(_spread, "cores", lambda: 2)
@@ -170,6 +173,19 @@ def test_what_helpers_print_does_no_harm(helped, tmp_path):
     assert {process for process, _ in found} == {os.getpid(), helped[0].pid}
 
 
+def test_files_of_the_current_folder_are_not_run(helped, tmp_path, monkeypatch):
+    """A helper loads no module from the folder that it is started in."""
+    folder, mark = plant(tmp_path)
+    monkeypatch.chdir(folder)
+    seen = tmp_path / "seen"
+    seen.mkdir()
+
+    found = over_cores(partial(fail_elsewhere, os.getpid(), seen, int), range(40), ())
+
+    assert {process for process, _ in found} == {os.getpid(), helped[0].pid}
+    assert marks(mark) == []
+
+
 def refuse_some(asking, folder, bad, part):
     """Raise at one part, whoever does it."""
     meet(asking, folder)
@@ -233,9 +249,8 @@ def test_a_killed_process_leaves_no_helper(tmp_path):
     script, seen = tmp_path / "asking.py", tmp_path / "seen"
     script.write_text(ASKING)
     seen.mkdir()
-    root = Path(__file__).parents[1]
     with subprocess.Popen(
-        [sys.executable, script, seen], cwd=root, env=os.environ | {"PYTHONPATH": str(root)}
+        [sys.executable, script, seen], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}
     ) as asking:
         wait_for(lambda: len(list(seen.iterdir())) == 2)
         helper = next(int(path.name) for path in seen.iterdir() if int(path.name) != asking.pid)

@@ -1,5 +1,12 @@
 """Publish mobility data safely: flows in which every traveler hides in a crowd."""
 
+import os
+import sys
+
+if "numba" not in sys.modules:  # it would let a file of the current folder say where compiled code is loaded from
+    os.environ.setdefault("NUMBA_CACHE_DIR", "")
+    os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
+
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
 from flowveil.compare import compare
 from flowveil.export import Export, export

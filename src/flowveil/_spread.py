@@ -8,13 +8,13 @@ takes parts once it is ready.
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from flowveil._command import python_command
 from flowveil._cores import cores, one_core
 from flowveil._pack import pack, receive, send, unpack
 
@@ -105,7 +105,7 @@ def _ask(work: _Work, count: int, stack: ExitStack) -> list[Thread]:
 @contextmanager
 def _helper(work: _Work) -> Iterator[Thread]:
     """Start a process that helps, and the thread that feeds it; end both."""
-    command = [sys.executable, "-m", "flowveil._worker"]
+    command = python_command("flowveil._worker")
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:  # noqa: S603  our own module
         feeder = Thread(target=_feed, args=(process, work), daemon=True)

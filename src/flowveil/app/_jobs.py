@@ -8,7 +8,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from flowveil._command import python_command
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class Jobs:
     def _start(self) -> subprocess.Popen[str]:
         if self._worker is None or self._worker.poll() is not None:
             self._scratch.mkdir(mode=0o700, exist_ok=True)
-            self._worker = subprocess.Popen(
-                [sys.executable, "-m", "flowveil.app._worker"],
+            self._worker = subprocess.Popen(  # noqa: S603  our own module
+                python_command("flowveil.app._worker"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

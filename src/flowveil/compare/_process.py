@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from flowveil._command import python_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ def run_worker(
 
     watch: called while it runs, with seconds and bytes in use. Whatever happens, the worker is gone afterwards.
     """
-    command = [sys.executable, "-m", "flowveil.compare._worker"]
+    command = python_command("flowveil.compare._worker")
     pipe = subprocess.PIPE
     with (
         tempfile.TemporaryFile() as complaints,

@@ -44,7 +44,8 @@ def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.Duc
     with scratch_folder() as folder:
         con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(folder)})
         try:
-            con.execute("SET enable_progress_bar = false")  # commands show their own
+            with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where DuckDB has none
+                con.execute("SET enable_progress_bar = false")  # commands show their own
             con.execute("SET GLOBAL TimeZone = 'UTC'")  # conditions and ids do not depend on the machine
             _shut(con, source.paths if isinstance(source, FileSource) else ())
             if memory is not None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from flowveil._errors import InputError
-from flowveil.engine._duckdb import connection, mask, streamed, types
+from flowveil.engine._duckdb import connection, streamed, types
 from flowveil.engine._keys import Tally, key_schema
 from flowveil.engine._source import FileSource
+from flowveil.engine._spark_session import HINT, open_session, reason_of
 from flowveil.engine._spark_worker import TALLY, key_files, key_rows, packed, signed, untold
 from flowveil.engine._visits import read_visits, visit_columns
 
@@ -28,16 +26,7 @@ if TYPE_CHECKING:
     from flowveil.engine._keys import Index
     from flowveil.engine._rows import Request
 
-_HINT = "Spark needs Java 17; --master is e.g. local[*] or spark://HOST:PORT"
 _FOLDER_TYPES = {"BIGINT": "bigint", "DATE": "date", "TIMESTAMP": "timestamp_ntz"}
-_SETTINGS = {
-    "spark.app.name": "flowveil",
-    "spark.log.level": "ERROR",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # 007 is not 7
-    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # few visits are kept in few parts
-}
 
 
 def aggregate(
@@ -93,7 +82,7 @@ def fetch(frame: Any) -> Iterator[pa.RecordBatch]:
         for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():
             yield from pa.ipc.open_stream(bytes(row["batch"]))
     except PySparkException as error:
-        raise InputError(f"Spark cannot count the trips: {reason_of(error)}", _HINT) from None
+        raise InputError(f"Spark cannot count the trips: {reason_of(error)}", HINT) from None
 
 
 def _key(
@@ -137,42 +126,3 @@ def _visit_schema(request: Request) -> pa.Schema:
     keys, sums = visit_columns(request)
     keyed = key_schema(request)
     return pa.schema([*(keyed.field(name) for name in keys), *((name, pa.int64()) for name in sums)])
-
-
-@contextmanager
-def open_session(master: str | None) -> Iterator[Any]:
-    """Join the session that is running, or start one and stop it afterwards."""
-    try:
-        from pyspark.errors import PySparkException  # noqa: PLC0415
-        from pyspark.sql import SparkSession  # noqa: PLC0415
-    except ImportError:
-        raise InputError("Spark is not installed", "install it with: pip install 'flowveil[spark]'") from None
-    # Spark warns of new versions of pandas, which take no part: rows go to and fro as Arrow.
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers on this machine run another Python
-    try:
-        running = SparkSession.getActiveSession()
-        if running is None:
-            builder = SparkSession.builder.config(map=_SETTINGS)
-            session = (builder if master is None else builder.master(master)).getOrCreate()
-        else:
-            session = running.newSession()
-            for name, value in _SETTINGS.items():
-                if name.startswith("spark.sql."):
-                    session.conf.set(name, value)
-    except PySparkException as error:
-        raise InputError(f"Spark does not start: {reason_of(error)}", _HINT) from None
-    try:
-        yield session
-    except PySparkException as error:
-        raise InputError(f"Spark cannot read the trips: {reason_of(error)}", _HINT) from None
-    finally:
-        if running is None:
-            session.stop()
-
-
-def reason_of(error: Exception) -> str:
-    """Return what went wrong: the last line of a traceback of Python, else the first line; values are masked."""
-    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith((" ", "\t"))]
-    found = lines[-1 if "Traceback" in str(error) else 0] if lines else type(error).__name__
-    return mask(found)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from flowveil._cores import one_core
 from flowveil._errors import FlowveilError, InputError
 from flowveil._pack import pack, unpack
-from flowveil.engine._spark import open_session, reason_of
+from flowveil.engine._spark_session import open_session, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
