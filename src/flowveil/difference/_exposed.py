@@ -9,7 +9,7 @@ Where the search grows too long the flow counts as exposed: rather too much is w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,21 +67,25 @@ def _apart(atoms: Atoms, flows: Iterable[int]) -> list[int]:
     return chosen
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Flows of both layers that hang together by atoms that are crowds: a union of which few remain has all or none."""
+
+    flows: set[int]
+    others: set[int]
+    safe: bool  # a crowd remains of every union with these
+
+
+@dataclass(frozen=True, eq=False)
 class _State:
     """A union of flows of the first layer, and for flows of the second whether they are taken away from it."""
 
-    union: set[int]
-    taken: set[int] = field(default_factory=set)
-    kept: set[int] = field(default_factory=set)
-    never: set[int] = field(default_factory=set)  # flows of the first layer that are not in the union
-
-    def but(self, **more: int) -> _State:
-        """Return a copy with one more flow in one of the sets."""
-        copy = _State(set(self.union), set(self.taken), set(self.kept), set(self.never))
-        for name, flow in more.items():
-            getattr(copy, name).add(flow)
-        return copy
+    union: frozenset[int] = frozenset()
+    taken: frozenset[int] = frozenset()
+    kept: frozenset[int] = frozenset()
+    never: frozenset[int] = frozenset()  # flows of the first layer that are not in the union
+    rest: tuple[int, ...] = ()  # atoms of the union that are not taken away
+    outside: tuple[tuple[int, ...], ...] = ()  # of each flow that is taken away its atoms outside, where there are some
 
 
 class _Search:
@@ -99,6 +103,9 @@ class _Search:
         self.safe = {NONE}  # flows of the first layer such that every union with one of them leaves a crowd
         self.fixed = {NONE}  # flows of the second that can be taken away from no other union
         self._spread()
+        self.part_of_first: dict[int, _Part] = {}
+        self.part_of_second: dict[int, _Part] = {}
+        self._hang_together()
         self.tried = 0
         self.answers: dict[int, bool] = {}
 
@@ -106,9 +113,9 @@ class _Search:
         """Whether too few trips may remain of a union that holds a flow; all flows that it must hold answer alike."""
         if flow not in self.answers:
             self.tried = 0
-            state = _State({flow})
-            exposed = self._close(state) and not self._leaves_crowd(state)
-            self.answers |= dict.fromkeys(state.union, exposed)
+            part = self.part_of_first[flow]
+            exposed = not part.safe and not self._leaves_crowd(self._grown(_State(), part))
+            self.answers |= dict.fromkeys(part.flows, exposed)
         return self.answers[flow]
 
     def _spread(self) -> None:
@@ -126,6 +133,27 @@ class _Search:
                 touching = {others[atom] for atom in of_flow[flow]} - settled_others
                 waiting += [(1 - layer, other) for other in touching]
 
+    def _hang_together(self) -> None:
+        """Find the part of every flow."""
+        starts = [(0, flow) for flow in self.of_first if flow != NONE]
+        starts += [(1, flow) for flow in self.of_second if flow != NONE]
+        layers = ((self.of_first, self.second, self.part_of_first), (self.of_second, self.first, self.part_of_second))
+        for layer, start in starts:
+            if start in layers[layer][2]:
+                continue
+            found: tuple[set[int], set[int]] = (set(), set())
+            waiting = [(layer, start)]
+            while waiting:
+                here, flow = waiting.pop()
+                if flow == NONE or flow in found[here]:
+                    continue
+                found[here].add(flow)
+                of_flow, others, _ = layers[here]
+                waiting += [(1 - here, others[atom]) for atom in of_flow[flow] if self.passes[atom]]
+            part = _Part(*found, safe=bool(found[0] & self.safe or found[1] & self.fixed))
+            self.part_of_first |= dict.fromkeys(found[0], part)
+            self.part_of_second |= dict.fromkeys(found[1], part)
+
     def _crowd(self, atoms: Iterable[int]) -> bool:
         """Whether some atoms are a crowd."""
         chosen = list(atoms)
@@ -133,56 +161,44 @@ class _Search:
             return True
         return sum(self.size[atom] for atom in chosen) >= self.atoms.k and self.atoms.together(chosen)
 
-    def _leaves_crowd(self, state: _State) -> bool:
+    def _grown(self, state: _State, part: _Part) -> _State | None:
+        """Return a union with a part more, None if too few cannot remain of such a union."""
+        if part.safe or part.flows & state.never or part.others & state.kept:
+            return None
+        union, taken = state.union | part.flows, state.taken | part.others
+        added = (atom for flow in part.flows for atom in self.of_first[flow])
+        rest = [atom for atom in (*state.rest, *added) if self.second[atom] not in taken]
+        apart = (*state.outside, *(self.of_second[other] for other in part.others))
+        outside = [tuple(atom for atom in atoms if self.first[atom] not in union) for atoms in apart]
+        return _State(union, taken, state.kept, state.never, tuple(rest), tuple(atoms for atoms in outside if atoms))
+
+    def _leaves_crowd(self, state: _State | None) -> bool:
         """Whether a crowd remains of every union that holds this one, whatever else is taken away."""
         self.tried += 1
         if self.tried > _MOST_TRIED:
             return False
-        if not self._close(state):
+        if state is None:
             return True
-        rest = [atom for flow in state.union for atom in self.of_first[flow] if self.second[atom] not in state.taken]
-        settled = {atom for atom in rest if self.second[atom] in state.kept or self.second[atom] in self.fixed}
+        settled = {atom for atom in state.rest if self.second[atom] in state.kept or self.second[atom] in self.fixed}
         if self._crowd(settled):
             return True
-        for other in sorted(state.taken):
-            outside = [atom for atom in self.of_second[other] if self.first[atom] not in state.union]
+        for outside in state.outside:
             if self._crowd(outside):
                 return self._leaves_crowd_with_more_of(outside, state)
-        if len(settled) == len(rest):
-            return not rest and state.union <= self.filled
-        other = min(self.second[atom] for atom in rest if atom not in settled)
-        return self._leaves_crowd(state.but(kept=other)) and self._leaves_crowd(state.but(taken=other))
+        if len(settled) == len(state.rest):
+            return not state.rest and state.union <= self.filled
+        other = min(self.second[atom] for atom in state.rest if atom not in settled)
+        kept = replace(state, kept=state.kept | {other})
+        return self._leaves_crowd(kept) and self._leaves_crowd(self._grown(state, self.part_of_second[other]))
 
-    def _leaves_crowd_with_more_of(self, outside: list[int], state: _State) -> bool:
+    def _leaves_crowd_with_more_of(self, outside: tuple[int, ...], state: _State) -> bool:
         """Answer where a flow is to be taken away of which a crowd lies outside: the union must hold one more flow."""
         barred = {atom for atom in outside if self.first[atom] in self.safe or self.first[atom] in state.never}
         if self._crowd(barred):
             return True  # it cannot be taken away
         flow = min(self.first[atom] for atom in outside if atom not in barred)
-        return self._leaves_crowd(state.but(never=flow)) and self._leaves_crowd(state.but(union=flow))
-
-    def _close(self, state: _State) -> bool:
-        """Add what a union of which too few remain must hold; return whether there is such a union."""
-        waiting = list(state.union)
-        waiting_others = list(state.taken)
-        while waiting or waiting_others:
-            if waiting:
-                flow = waiting.pop()
-                if flow in self.safe or flow in state.never:
-                    return False
-                others = {self.second[atom] for atom in self.of_first[flow] if self.passes[atom]}
-                new = others - state.taken
-                state.taken |= new
-                waiting_others += new
-            else:
-                other = waiting_others.pop()
-                if other in self.fixed or other in state.kept:
-                    return False
-                flows = {self.first[atom] for atom in self.of_second[other] if self.passes[atom]}
-                more = flows - state.union
-                state.union |= more
-                waiting += more
-        return True
+        without = replace(state, never=state.never | {flow})
+        return self._leaves_crowd(without) and self._leaves_crowd(self._grown(state, self.part_of_first[flow]))
 
 
 def _by_flow(flow: IntArray) -> dict[int, list[int]]:
