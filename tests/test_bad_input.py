@@ -358,7 +358,7 @@ DEMANDS = {
         ("where that counts", "cannot be used", ["--where", "count(*) > 1"]),
         ("where that is two statements", "", ["--where", "1 = 1); SELECT (1"]),
         ("where that fails on a row", "cannot be read", ["--where", "CAST(person_id AS INTEGER) > 1"]),
-        ("where that keeps nothing", "no rows", ["--where", "weight > 1000"]),
+        ("where that keeps nothing", "no row fulfills", ["--where", "weight > 1000"]),
         ("memory nonsense", "not an amount", ["--memory", "plenty"]),
         ("memory without unit", "not an amount", ["--memory", "2"]),
         ("memory too small", "raise --memory", ["--memory", "1KB"]),

@@ -106,7 +106,9 @@ class NoiseOptions:
 
     def _check(self, name: str, given: list[str]) -> None:
         """Raise on the first option that would change nothing, or that lets one row decide more than its count."""
-        kind = name if self.frames is None or name in TILE_METHODS else "--frames"
+        if self.frames is not None and name in TILE_METHODS:
+            raise InputError(f"--frames does not go with {name}", "give --method daf-entropy, or another with --cells")
+        kind = name if self.frames is None else "--frames"
         used = _ALWAYS | _USED.get(kind, _ON_CELLS)
         for option in given:
             if option not in used:

@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, NewType
 
 import duckdb
+import pyarrow as pa
 
 from flowveil._errors import InputError
-from flowveil.engine._duckdb import connection, first_line, shape
+from flowveil.engine._duckdb import connection, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,9 +64,9 @@ def check_condition(source: Source, where: str | None) -> Condition | None:
         try:
             sql = _written_anew(con, where)
             _check_parts(_expression(con, sql), columns)
-            _check_type(con, table, sql)
+            _check_answer(con, table, sql)
         except (ValueError, RecursionError, duckdb.Error) as error:
-            reason = first_line(error) if isinstance(error, duckdb.Error) else str(error)
+            reason = str(error).splitlines()[0]  # no row was read: it names what the condition itself says
             shown = "".join(letter if letter.isprintable() else "?" for letter in reason)
             raise InputError(f"the condition {where!r} cannot be used: {shown}", _HINT) from None
     return Condition(sql)
@@ -123,9 +124,12 @@ def _check_parts(tree: Any, columns: Iterable[str]) -> None:
             raise ValueError(f"conditions have no function {part['function_name']!r}")
 
 
-def _check_type(con: duckdb.DuckDBPyConnection, table: str, sql: str) -> None:
-    """Raise ValueError unless an expression is true or false of a row."""
-    answer = con.sql(f"SELECT ({sql}) FROM {table} WHERE ({sql}) LIMIT 0")
+def _check_answer(con: duckdb.DuckDBPyConnection, table: str, sql: str) -> None:
+    """Raise unless an expression is true or false of a row, and no value in it is impossible, whatever the row."""
+    # An Arrow table: of its own DuckDB knows that all is null, and does not evaluate what follows from that.
+    schema = con.sql(f"SELECT * FROM {table} LIMIT 0").to_arrow_reader().schema
+    con.register("row_of_nulls", pa.table([pa.nulls(1, kind) for kind in schema.types], schema=schema))
+    answer = con.sql(f"SELECT ({sql}) FROM row_of_nulls")
     if answer.types != ["BOOLEAN"]:
         raise ValueError("it is neither true nor false of a row")
     answer.fetchall()

@@ -195,6 +195,8 @@ def _hint(error: duckdb.Error) -> str:
         return "save the file as UTF-8"
     if "CSV Error on Line" in str(error):
         return "look at this line of the file: too many or too few values, quotes that do not match, or a wrong type"
+    if "Conversion Error" in str(error):
+        return "check the file and the columns that are named; a condition compares text with text, e.g. id = '5'"
     return "check the file and the columns that are named"
 
 

@@ -85,7 +85,7 @@ def build_flows(
         watch=watch,
         persons_stay=k is not None,
     ) as (counted, cluster):
-        check_counted(counted, places, strict=strict)
+        check_counted(counted, places, strict=strict, filtered=request.where is not None)
         ends = grow_trees(places, counted)
         flows = assemble(places, counted, ends, (levels, steps), groups)
         if k is not None and cluster is not None:

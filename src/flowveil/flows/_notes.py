@@ -17,8 +17,10 @@ _SHOWN_ZONES = 10
 _MANY = 0.1  # share of rows from which on dropping them deserves a warning
 
 
-def check_counted(counted: Aggregate, places: Places, *, strict: bool) -> None:
-    """Raise if no trip can be used, or with `strict` if some cannot."""
+def check_counted(counted: Aggregate, places: Places, *, strict: bool, filtered: bool) -> None:
+    """Raise if no trip can be used, or with `strict` if some cannot. filtered: only rows that fulfill a condition."""
+    if filtered and not counted.rows:
+        raise InputError("no row fulfills the condition", "check --where, or leave it out")
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places))
