@@ -13,6 +13,7 @@ from flowveil.measure import cover
 from flowveil.places import ROOT
 from flowveil.release._keys import NONE, TIMES, key_columns, nodes_of, rows_in, times_of
 from flowveil.release._read import read_release
+from flowveil.release._telling import Whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +35,20 @@ class Earlier:
     group: IntArray  # by tile pair of the new flows: the earlier flow that holds it, -1 for none
     trips: IntArray  # as published
     complete: bool  # all flows of the earlier release are here
-    divided_alike: bool  # it has the same steps of time and groups; a hierarchy of time is told by `time`
+    slot: IntArray  # by earlier flow: its step of time and group, numbered
+    slot_of_matrix: IntArray  # by matrix of the new flows: the slot that holds it, -1 for none
+    divided_by: tuple[str, ...]  # what new flows are divided by and the earlier are not, a hierarchy of time aside
     method: str
+
+    @property
+    def divided_alike(self) -> bool:
+        """Whether new flows have the same steps of time and groups; a hierarchy of time is told by `time`."""
+        return not self.divided_by
+
+    @property
+    def whole(self) -> Whole:
+        """The flows, as what groups are parts of."""
+        return Whole(self.origin, self.destination, self.time, self.slot, self.slot_of_matrix, self.divided_by)
 
 
 def lay_over(flows: Flows, folder: str | Path) -> Earlier:
@@ -52,7 +65,8 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     ]
     time = times_of(flows, table) if axis or flows.times is None else np.full(table.num_rows, ROOT, np.int64)
     divided = [name for name in keys if name not in axis]
-    matrix, own = _matrices(flows, table, divided)
+    matrix, slots = _matrices(flows, table, divided)
+    own = slots[np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix]
     known = (nodes[0] != NONE) & (nodes[1] != NONE)
     known &= True if time is None else time != NONE
     origin, destination = nodes[0][known], nodes[1][known]
@@ -60,9 +74,18 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     trips = np.asarray(table["trips"].to_numpy(), np.int64)[known]
     group = cover(flows, origin, destination, matrix[known], time, own)
     here = [] if flows.matrices is None else flows.matrices.column_names
-    alike = set(here) == set(divided)
-    method = str(release.manifest.get("method"))
-    return Earlier(origin, destination, time, group, trips, bool(known.all()), alike, method)
+    return Earlier(
+        origin,
+        destination,
+        time,
+        group,
+        trips,
+        complete=bool(known.all()),
+        slot=matrix[known],
+        slot_of_matrix=slots,
+        divided_by=tuple(name for name in here if name not in divided),
+        method=str(release.manifest.get("method")),
+    )
 
 
 def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
@@ -99,8 +122,8 @@ def _check(flows: Flows, options: dict[str, object], promise: dict[str, object])
 
 
 def _matrices(flows: Flows, table: pa.Table, columns: list[str]) -> tuple[IntArray, IntArray]:
-    """Give numbers to the times and groups of the earlier release: by its flows, and by tile pair (-1 for none)."""
+    """Give numbers to the times and groups of the earlier release: by its flows, and by new matrix (-1 for none)."""
     keys = table.select(columns).group_by(columns).aggregate([]) if columns else None
-    if keys is None or flows.matrices is None or flows.matrix is None:
-        return np.zeros(table.num_rows, np.int64), np.zeros(len(flows), np.int64)
-    return rows_in(keys, table), rows_in(keys, flows.matrices)[flows.matrix]
+    if keys is None or flows.matrices is None:
+        return np.zeros(table.num_rows, np.int64), np.zeros(flows.matrix_count, np.int64)
+    return rows_in(keys, table), rows_in(keys, flows.matrices)

@@ -22,13 +22,14 @@ def pins_down(requirement: Requirement, sums: Measures, fewest: IntArray, most: 
     """Which sums tell that some part is not empty, if they have at least `fewest` hidden parts, each below a crowd.
 
     most: the most parts there can be; a sum that is too large for them tells only that parts are no longer so small.
+    Where persons and weight are tested, a part is hidden if it fails one of both, so that no sum is too large.
     """
     found = np.zeros(len(fewest), bool)
     crowd = sums.trips if sums.persons is None else sums.persons
     for size, largest in ((crowd, requirement.k - 1), (sums.weight, requirement.least_weight - 1)):
         if size is not None and largest > 0:
             tells = size > np.maximum(fewest - 1, 0) * largest
-            found |= tells if most is None else tells & (size <= most * largest)
+            found |= tells if most is None or requirement.k_weight is not None else tells & (size <= most * largest)
     return found
 
 

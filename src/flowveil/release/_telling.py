@@ -1,7 +1,8 @@
-"""Totals of which a few hidden groups make up the rest: as each is below a crowd, none of them could be empty."""
+"""Flows of which a few hidden groups make up the rest: as each is below a crowd, none of them could be empty."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,82 +10,101 @@ import numpy as np
 from flowveil.release._hidden import pins_down
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows
     from flowveil.problem import Problem, Solution
 
 
-def find_telling(problem: Problem, groups: Solution, totals: Solution, first: IntArray, step: IntArray) -> IntArray:
-    """Return the totals that tell that a hidden group is not empty, beside the flows of groups.
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Flows of all groups together: totals, or an earlier release that is not divided by groups (or steps of time)."""
 
-    first: by tile pair of a group the total that counts it, -1 for none. step: by matrix of a group its step of time.
-    A total less the flows of groups inside it is the sum over the groups that have none there. A flow of a group that
-    reaches beyond the total cannot be taken away: then nothing is told.
+    origin: IntArray
+    destination: IntArray
+    time: IntArray | None  # node of the hierarchy of time, where there is one
+    slot: IntArray  # what else it is divided by, numbered
+    slot_of_matrix: IntArray  # by matrix of the groups: the slot that holds it
+    divided_by: Sequence[str]  # the columns that tell groups apart
+
+
+def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArray) -> dict[int, IntArray]:
+    """Return the flows of the whole that tell that a hidden group is not empty, with the flows of groups inside each.
+
+    first: by tile pair of a group the flow of the whole that counts it, -1 for none.
+    A flow less the flows of groups inside it is the sum over the groups that have none there. A flow of a group that
+    reaches beyond it cannot be taken away: then nothing is told. A reader knows the groups that some flow names, and
+    may know of others: of all that there are, and of one more, as it must not matter whether there is one.
     """
     flows, requirement = problem.flows, problem.requirement
-    spans = _Spans(flows, groups, totals)
-    group = _group_of_matrix(flows)[_matrix(groups)]
-    known = len(np.unique(group))  # to a reader: some flow names them
+    if not len(groups.origin) or not len(whole.origin):
+        return {}
+    spans = _Spans(flows, groups, whole)
+    group_of_matrix = _group_of_matrix(flows, whole.divided_by)
+    group = group_of_matrix[_matrix(groups)]
+    named = len(np.unique(group))
+    known = max(named + 1, len(np.unique(group_of_matrix)))
     beyond = (first >= 0) & ~((groups.group >= 0) & spans.inside(first, groups.group))
-    rest = flows.measure(np.where(beyond, first, -1), len(totals.origin))
-    few = np.ones(len(totals.origin), np.int64)
-    found = []
-    for total in np.flatnonzero(pins_down(requirement, rest, few, few * known)).tolist():
-        near = np.flatnonzero(spans.meets(total) & (step[_matrix(groups)] == _matrix(totals)[total]))
-        if not spans.inside(np.full(len(near), total), near).all():
+    rest = flows.measure(np.where(beyond, first, -1), len(whole.origin))
+    few = np.ones(len(whole.origin), np.int64)
+    found = {}
+    for flow in np.flatnonzero(pins_down(requirement, rest, few, few * known)).tolist():
+        near = np.flatnonzero(spans.meets(flow) & (whole.slot_of_matrix[_matrix(groups)] == whole.slot[flow]))
+        if not spans.inside(np.full(len(near), flow), near).all():
             continue
-        fewest = known - len(np.unique(group[near]))
-        most = known - len(np.unique(group[near[spans.same(total, near)]]))
-        sums = rest.take(slice(total, total + 1))
+        fewest = named - len(np.unique(group[near]))
+        most = known - len(np.unique(group[near[spans.same(flow, near)]]))
+        sums = rest.take(slice(flow, flow + 1))
         if most > 1 and pins_down(requirement, sums, np.array([fewest]), np.array([most]))[0]:
-            found.append(total)
-    return np.array(found, np.int64)
+            found[flow] = near
+    return found
 
 
 def _matrix(solution: Solution) -> IntArray:
     return np.zeros(len(solution.origin), np.int64) if solution.matrix is None else solution.matrix
 
 
-def _group_of_matrix(flows: Flows) -> IntArray:
-    """Return by matrix the number of its group, whatever its step of time."""
+def _group_of_matrix(flows: Flows, columns: Sequence[str]) -> IntArray:
+    """Return by matrix the number of its group, which is what some columns say."""
     if flows.matrices is None:
         return np.zeros(1, np.int64)
-    rows = zip(*(flows.matrices[name].to_pylist() for name in flows.provenance.by), strict=True)
+    rows = zip(*(flows.matrices[name].to_pylist() for name in columns), strict=True)
     number: dict[tuple[object, ...], int] = {}
     return np.array([number.setdefault(row, len(number)) for row in rows], np.int64)
 
 
 class _Spans:
-    """Where totals and flows of groups lie: spans of nodes on each axis, the flows' own matrices aside."""
+    """Where flows of the whole and of groups lie: spans of nodes on each axis, matrices aside."""
 
-    def __init__(self, flows: Flows, groups: Solution, totals: Solution) -> None:
+    def __init__(self, flows: Flows, groups: Solution, whole: Whole) -> None:
         trees = [flows.origins, flows.destinations]
-        nodes = [(totals.origin, groups.origin), (totals.destination, groups.destination)]
-        if flows.times is not None and totals.time is not None and groups.time is not None:
+        nodes = [(whole.origin, groups.origin), (whole.destination, groups.destination)]
+        if flows.times is not None and whole.time is not None and groups.time is not None:
             trees.append(flows.times.hierarchy)
-            nodes.append((totals.time, groups.time))
+            nodes.append((whole.time, groups.time))
         self._axes = [
             tuple((first[node], end[node]) for node in ends)
             for (first, end), ends in zip((tree.spans() for tree in trees), nodes, strict=True)
         ]
 
-    def inside(self, total: IntArray, flow: IntArray) -> BoolArray:
-        """Whether flows of groups lie inside totals, pair by pair."""
-        found = np.ones(len(total), bool)
+    def inside(self, whole: IntArray, flow: IntArray) -> BoolArray:
+        """Whether flows of groups lie inside flows of the whole, pair by pair."""
+        found = np.ones(len(whole), bool)
         for (first, end), (own, _) in self._axes:
-            found &= (first[total] <= own[flow]) & (own[flow] < end[total])
+            found &= (first[whole] <= own[flow]) & (own[flow] < end[whole])
         return found
 
-    def meets(self, total: int) -> BoolArray:
-        """Which flows of groups have something in common with a total."""
+    def meets(self, whole: int) -> BoolArray:
+        """Which flows of groups have something in common with a flow of the whole."""
         found = np.ones(len(self._axes[0][1][0]), bool)
         for (first, end), (own, own_end) in self._axes:
-            found &= (own < end[total]) & (first[total] < own_end)
+            found &= (own < end[whole]) & (first[whole] < own_end)
         return found
 
-    def same(self, total: int, flow: IntArray) -> BoolArray:
-        """Which flows of groups are between the areas of a total."""
+    def same(self, whole: int, flow: IntArray) -> BoolArray:
+        """Which flows of groups have the areas and time of a flow of the whole."""
         found = np.ones(len(flow), bool)
         for (first, _), (own, _) in self._axes:
-            found &= own[flow] == first[total]
+            found &= own[flow] == first[whole]
         return found

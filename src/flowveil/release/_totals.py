@@ -11,7 +11,7 @@ from flowveil._errors import InputError
 from flowveil.difference import Atoms, make_atoms, withhold_exposing
 from flowveil.release._earlier import lay_over
 from flowveil.release._tables import TOTAL
-from flowveil.release._telling import find_telling
+from flowveil.release._telling import Whole, find_telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows, Measures
     from flowveil.problem import Problem, Solution
+    from flowveil.release._earlier import Earlier
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,9 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     whole = replace(problem, flows=flows)
     found = solve(whole)
     first = found.group[entry]
-    telling = find_telling(problem, solution, found, first, step)
+    slot = np.zeros(len(found.origin), np.int64) if found.matrix is None else found.matrix
+    totals = Whole(found.origin, found.destination, found.time, slot, step, problem.flows.provenance.by)
+    telling = list(find_telling(problem, solution, totals, first))
     first = np.where(np.isin(first, telling), -1, first)
 
     def atoms(first: IntArray) -> Atoms:
@@ -58,6 +61,8 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     """Return a solution less the flows that would give people away together with an earlier release of the data."""
     if not solution.exact or solution.rectangles is not None:
         raise InputError("a check beside another release needs true volumes on areas of a tree", "use mosaic")
+    if not len(solution.origin):
+        return solution
     earlier = lay_over(problem.flows, folder)
     measures = problem.flows.measure(earlier.group, len(earlier.origin))
     if not earlier.complete or (measures.trips != earlier.trips).any():
@@ -82,9 +87,37 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     def atoms(first: IntArray) -> Atoms:
         return make_atoms(first, earlier.group, problem.flows, problem.requirement, same)
 
-    kept, withheld = withhold_exposing(atoms, solution.group)
-    notes = (*solution.notes, f"{withheld} flows are withheld because of the release beside")
+    kept = solution.group
+    while True:
+        silent = _without_telling(problem, replace(solution, group=kept), earlier)
+        still, _ = withhold_exposing(atoms, silent)
+        if (still == kept).all():
+            break
+        kept = still
+    lost = len(np.unique(solution.group[(solution.group >= 0) & (kept < 0)]))
+    notes = (*solution.notes, f"{lost} flows are withheld because of the release beside")
     return replace(_keep(solution, kept), notes=notes)
+
+
+def _without_telling(problem: Problem, solution: Solution, earlier: Earlier) -> IntArray:
+    """Return by tile pair its flow, less flows beside which the earlier release tells that a group is not empty.
+
+    Of such flows inside one of the earlier release the smallest goes. Where there are none, nothing can be done.
+    """
+    group = solution.group
+    if earlier.divided_alike:
+        return group
+    while True:
+        kept = _keep(solution, group)
+        number = np.unique(group[group >= 0])  # of the flows that are kept
+        telling = find_telling(problem, kept, earlier.whole, earlier.group)
+        trips = problem.flows.measure(kept.group, len(kept.origin)).trips
+        bad = {
+            int(number[min(inside, key=lambda flow: (trips[flow], flow))]) for inside in telling.values() if len(inside)
+        }
+        if not bad:
+            return group
+        group = np.where(np.isin(group, list(bad)), -1, group)
 
 
 def _keep(solution: Solution, group: IntArray) -> Solution:

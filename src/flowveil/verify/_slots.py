@@ -69,6 +69,12 @@ class Slots:
             high.append((2**62 if end is None else end, groups[group] + 1))
         return np.array(low, np.int64).reshape(-1, 2), np.array(high, np.int64).reshape(-1, 2)
 
+    @property
+    def divided(self) -> frozenset[str]:
+        """The columns that divide flows into slots; a hierarchy of time is an axis and divides nothing."""
+        timed = bool(self._options.time_levels) and not self._options.is_hierarchy
+        return frozenset(self._options.by) | ({"time"} if timed else set())
+
     def names(self) -> list[tuple[Interval, frozenset[tuple[str, Any]]]]:
         """Return by slot its interval and the values of its groups; all hours of a cycle are all of time."""
         everything = (0, self._cycle)

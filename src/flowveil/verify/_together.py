@@ -14,7 +14,7 @@ from flowveil.verify._forest import NONE
 from flowveil.verify._rows import usable_rows, whole_millionths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import pyarrow as pa
 
@@ -35,6 +35,7 @@ class Layer:
     slots: Slots
     index: ElsewhereIndex
     bbox: tuple[float, float, float, float] | None
+    totals: bool = False  # of groups of the same release
 
     def locate(self, batch: pa.RecordBatch, request: Request) -> IntArray:
         """Return the flow that counts each row, -1 for none."""
@@ -44,17 +45,15 @@ class Layer:
         return flow
 
 
-def check_together(
-    request: Request, first: Layer, second: Layer, k: int, least_weight: int, *, totals: bool = False
-) -> None:
+def check_together(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> None:
     """Raise if flows of one layer less flows of the other leave fewer than a crowd, or nobody.
 
     Both must have the volumes of the same rows: of rows that only one layer can use, differences would not be seen.
-    totals: the second layer are totals of the groups of the first.
     """
     atoms, crowds = _count(request, first, second, k, least_weight)
-    if totals:
-        _check_totals(first, second, atoms, crowds, [k - 1, least_weight - 1])
+    for groups, whole, here in ((first, second, atoms), (second, first, atoms.turned())):
+        if whole.slots.divided < groups.slots.divided:
+            _check_whole(groups, whole, here, crowds, [k - 1, least_weight - 1])
     for here, layer in ((atoms, first), (atoms.turned(), second)):
         exposed = find_exposed(here)
         if len(exposed):
@@ -69,6 +68,7 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
     """Count the crowds of all atoms, row by row."""
     width = len(second.flows) + 1
     crowds = _Crowds(k, least_weight)
+    columns = sorted((first.slots.divided ^ second.slots.divided) - {"time"})
     trips = [np.zeros(len(layer.flows) + 1, np.int64) for layer in (first, second)]  # the last entry is for no flow
     for batch in scan(request):
         flows = first.locate(batch, request), second.locate(batch, request)
@@ -77,6 +77,7 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
         rows = np.flatnonzero((flows[0] != NONE) | (flows[1] != NONE))
         key = (flows[0][rows] + 1) * width + flows[1][rows] + 1
         crowds.add(batch, request, rows, key)
+        crowds.see_groups(batch, rows, [request.by.index(name) for name in columns])
     for layer, total in zip((first, second), trips, strict=True):
         if (bad := np.flatnonzero(total[:-1] != layer.flows.trips)).size:
             raise broken(
@@ -88,31 +89,62 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
     return Atoms(one, other, size, k, passes, crowds.together, _same(first, second, one, other)), crowds
 
 
-def _check_totals(groups: Layer, totals: Layer, atoms: Atoms, crowds: _Crowds, largest: Sequence[int]) -> None:
-    """Raise if a total, less the flows of groups inside it, tells that a group without a flow there is not empty.
+def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: _Crowds, largest: Sequence[int]) -> None:
+    """Raise if a flow of the whole, less flows of groups inside it, tells that a group without one is not empty.
 
-    Such a group is below a crowd, or it would be published: `largest` are the most persons and weight it may have.
+    Such a group is below a crowd, or it would be published: `largest` are the most persons and weight it may have, 0
+    where that is not tested. A reader knows the groups that a flow names, and may know of others. Flows of a release
+    that was out before cannot be withheld: where no flow of a group is inside, nothing is asked of them.
     """
-    first, end = _bounds(groups, totals)
-    group = [values for _, values in groups.slots.names()]
-    group_of = [group[slot] for slot in groups.slots.of_flow.tolist()]
-    known = len(set(group_of))
-    for total in range(len(totals.flows)):
-        low, high = first[1][total], end[1][total]
+    first, end = _bounds(groups, whole)
+    group, own, others = _groups(groups, whole)
+    named = len(set(group))
+    known = max(named + 1, crowds.groups_seen)
+    caps = [cap for cap in largest if cap > 0]
+    for flow in range(len(whole.flows)):
+        low, high = first[1][flow], end[1][flow]
         inside = ((low <= first[0]) & (end[0] <= high)).all(axis=1)
+        meeting = np.flatnonzero(((first[0] < high) & (low < end[0])).all(axis=1) & (own == others[flow]))
+        if not inside[meeting].all() or not (len(meeting) or whole.totals):
+            continue
         rest = [
             atom
-            for atom in np.flatnonzero(atoms.second == total).tolist()
+            for atom in np.flatnonzero(atoms.second == flow).tolist()
             if atoms.first[atom] == NONE or not inside[atoms.first[atom]]
         ]
-        meeting = np.flatnonzero(((first[0] < high) & (low < end[0])).all(axis=1))
-        if not inside[meeting].all():
-            continue
         same = meeting[((low == first[0]) & (high == end[0])).all(axis=1)[meeting]]
-        fewest, most = (known - len({group_of[flow] for flow in flows.tolist()}) for flows in (meeting, same))
+        fewest = named - len({group[other] for other in meeting.tolist()})
+        most = known - len({group[other] for other in same.tolist()})
         for size, cap in zip(crowds.count(rest), largest, strict=True):
-            if most > 1 and cap > 0 and max(fewest - 1, 0) * cap < size <= most * cap:
-                raise broken(f"the total {totals.flows.name(total)} tells of groups that have no flow there")
+            # A group is hidden if it fails one test: where there are two, no sum is too large for it.
+            if most > 1 and cap > 0 and max(fewest - 1, 0) * cap < size and (len(caps) > 1 or size <= most * cap):
+                raise broken(f"the flow {whole.flows.name(flow)} tells of groups that have no flow there")
+
+
+def _groups(groups: Layer, whole: Layer) -> tuple[list[Hashable], IntArray, IntArray]:
+    """Return by flow of a group what tells it from others of the same whole, and what both layers are divided by.
+
+    The latter by flow of a group and by flow of the whole, numbered: a flow of a group goes with those of its number.
+    """
+    timed = "time" in groups.slots.divided - whole.slots.divided
+    number: dict[Hashable, int] = {}
+    own: list[Hashable] = []
+    shared = []
+    for layer in (groups, whole):
+        names = layer.slots.names()
+        parts = [_part(values, whole.slots.divided) for _, values in names]
+        places = [number.setdefault(common, len(number)) for common, _ in parts]
+        shared.append(np.array(places, np.int64)[layer.slots.of_flow])
+        if layer is groups:
+            groups_of_slot = [(part[1], name[0] if timed else None) for part, name in zip(parts, names, strict=True)]
+            own = [groups_of_slot[slot] for slot in layer.slots.of_flow.tolist()]
+    return own, shared[0], shared[1]
+
+
+def _part(values: frozenset[tuple[str, Any]], columns: frozenset[str]) -> tuple[Hashable, Hashable]:
+    """Return the values of some columns, and the others."""
+    common = frozenset(item for item in values if item[0] in columns)
+    return common, values - common
 
 
 def _bounds(one: Layer, other: Layer) -> tuple[list[IntArray], list[IntArray]]:
@@ -171,6 +203,7 @@ class _Crowds:
         self._keys = np.zeros(0, np.int64)
         self._start = np.zeros(1, np.int64)
         self._rows = np.zeros((0, 4), np.int64)
+        self._groups: set[tuple[str | None, ...]] = set()
         self._who: dict[int, frozenset[tuple[int, int]]] = {}  # persons and weights, of atoms that were looked at
 
     def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
@@ -190,6 +223,16 @@ class _Crowds:
             trips = np.ones(len(rows), np.int64)  # a person counts once
         part = np.column_stack([key, person, trips, weight])
         self._parts.append(np.unique(part, axis=0) if request.unit else part)
+
+    def see_groups(self, batch: pa.RecordBatch, rows: IntArray, places: Sequence[int]) -> None:
+        """Remember the groups of rows, which are what some columns say."""
+        values = [batch.column(f"by_{place}").take(rows).to_pylist() for place in places]
+        self._groups.update(zip(*values, strict=True))
+
+    @property
+    def groups_seen(self) -> int:
+        """How many groups there are, published or not."""
+        return len(self._groups)
 
     def atoms(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the keys of the atoms, their persons or trips, and which of them are crowds."""

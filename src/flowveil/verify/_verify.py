@@ -109,7 +109,7 @@ def verify(
         if totals is not None:
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
             _count_layer(request, whole, promise)
-            check_together(request, layer, whole, promise.k, least, totals=True)
+            check_together(request, layer, replace(whole, totals=True), promise.k, least)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
     found = list(_sentences(promise, audit))
     if beside is not None:
