@@ -24,6 +24,7 @@ def report(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    overwrite: options.OverwriteFile = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Draw a release as one page that needs no network: report.html in its folder, safe to publish."""
@@ -35,7 +36,7 @@ def report(
     with progress() as doing:
         doing("drawing")
         trips = None if against is None else options.with_query(against, query)
-        path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where)
+        path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where, overwrite=overwrite)
     if against is None:
         typer.echo(f"wrote {path.name} in {path.parent} (safe to publish)")
     else:
