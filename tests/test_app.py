@@ -367,6 +367,38 @@ class TestSettings:
         assert answer.status_code == 422
         assert next(iter(wrong)) in answer.json()["error"]
 
+    @pytest.mark.parametrize("start", ["[", '{"trips": [', '{"trips": "x", "options": {"a": ['])
+    @pytest.mark.parametrize("depth", [100, 900, 5_000, 90_000])
+    def test_nested_deeply(self, app, start, depth):
+        """Brackets without end are refused like any settings that cannot be used."""
+        answer = app.client.post(
+            "/api/count", content=start + "[" * depth, headers={"content-type": "application/json"}
+        )
+
+        assert answer.status_code in {400, 422}
+        assert set(answer.json()) == {"error", "hint"}
+
+    @pytest.mark.parametrize("setting", ["k", "k_weight", "min_tiles", "max_suppression"])
+    @pytest.mark.parametrize("number", ["1e30", "1e400", "NaN", "-Infinity", "-1", "1" + "0" * 30, "9" * 5_000])
+    def test_absurd_numbers(self, app, setting, number):
+        """Numbers that nobody can mean are refused at once, or by the job, and are never a bug."""
+        file = app.upload(TRIPS).json()["id"]
+        weight = ', "weight": "start_lon"' if setting == "k_weight" else ""
+
+        answer = app.client.post(
+            "/api/anonymize",
+            content=f'{{"trips": "{file}", "{setting}": {number}{weight}}}',
+            headers={"content-type": "application/json"},
+        )
+
+        if answer.status_code == 200:
+            job = app.wait(answer.json())
+            assert job["state"] == "failed"
+            assert "bug" not in job["hint"]
+        else:
+            assert answer.status_code in {400, 422}
+            assert set(answer.json()) == {"error", "hint"}
+
     def test_unknown_file(self, app):
         """A file is known by its id only; a path is none."""
         assert app.client.post("/api/count", json={"trips": "/etc/passwd"}).status_code == 400

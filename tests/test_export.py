@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import json
-from importlib import import_module
 
 import geopandas as gpd
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 import shapely
 
 import flowveil as fv
+from flowveil import _files
 from flowveil.cli._main import run
 from flowveil.export import FORMATS
 from flowveil.synthetic import CITY_BBOX
@@ -271,7 +271,7 @@ class TestWriting:
         def fail(*_arguments):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(import_module("flowveil.export._export"), "_replace", fail)
+        monkeypatch.setattr(_files, "_settle", fail)  # the last thing before it is put in place
         with pytest.raises(KeyboardInterrupt):
             fv.export(release, to, tmp_path / "x", overwrite=True)
 
@@ -293,7 +293,7 @@ class TestWriting:
         foreign = tmp_path / "folder"
         foreign.mkdir()
         (foreign / "mine.txt").write_text("keep")
-        with pytest.raises(fv.InputError, match="not an earlier export"):
+        with pytest.raises(fv.InputError, match=r"not an earlier export|not a file"):
             fv.export(release, to, foreign, overwrite=True)
         assert (foreign / "mine.txt").read_text() == "keep"
 

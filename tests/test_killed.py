@@ -40,7 +40,7 @@ STAGES = {
     "reading": ("flowveil.places._h3grid", "cells_of_points", 4),
     "grouped": ("flowveil.engine._local", "read_visits", 1),
     "solving": ("flowveil.problem._problem", "build_cube", 1),
-    "writing": ("flowveil.release._write", "_sync", 2),
+    "writing": ("flowveil._files", "_sync", 2),
 }
 FILES = {"flows.parquet", "areas.parquet", "manifest.json"}
 

@@ -15,11 +15,11 @@ import pytest
 import shapely
 
 import flowveil as fv
+from flowveil import _files
 from flowveil.cli._main import run
 from flowveil.methods import find_method
 from flowveil.places import tile_points
 from flowveil.problem import Problem, Requirement
-from flowveil.release import _write
 from flowveil.release._elsewhere import find_elsewhere
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import set_value, write
@@ -370,7 +370,7 @@ def test_a_failure_leaves_nothing_half_written(two, tmp_path, monkeypatch):
     def fail(_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(_write, "_sync", fail)
+    monkeypatch.setattr(_files, "_sync", fail)
     with pytest.raises(OSError, match="disk full"):
         overlapping.write(tmp_path / "out")
 

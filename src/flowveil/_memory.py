@@ -18,11 +18,11 @@ FLOW_VISIT = 16  # bytes of flows for each person on a pair of tiles
 FLOW_COLUMN = 8  # and for each column of a pair: ends, trips, and weight, matrix and time where there are
 
 
-def parse_memory(text: str) -> int:
-    """Return bytes, written like 2GB or 512MiB."""
-    written = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", text)
+def parse_memory(text: str, option: str = "--memory") -> int:
+    """Return bytes, written like 2GB or 512MiB; option: where they were written."""
+    written = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT])(i?)B\s*", text)
     if written is None:
-        raise InputError(f"{text!r} is not an amount of memory", "write it like --memory 2GB")
+        raise InputError(f"{text!r} is not an amount of memory", f"write it like {option} 2GB")
     return int(float(written[1]) * (1024 if written[3] else 1000) ** (1 + "KMGT".index(written[2])))
 
 

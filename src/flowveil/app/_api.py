@@ -83,6 +83,10 @@ def _add_errors(api: FastAPI) -> None:
         where = ", ".join(sorted({".".join(str(part) for part in one["loc"][1:]) for one in problems}))
         return answer(422, f"these settings cannot be used: {where}", "reload the page")
 
+    @api.exception_handler(400)
+    def refuse_body(_: Request, __: Exception) -> JSONResponse:
+        return answer(400, "these settings cannot be read", "reload the page")
+
     @api.exception_handler(404)
     def refuse_path(_: Request, __: Exception) -> JSONResponse:
         return answer(404, "there is nothing here", "open the address that flowveil serve printed")

@@ -13,10 +13,11 @@ from rich.table import Table
 
 import flowveil as fv
 from flowveil._errors import InputError
+from flowveil._memory import parse_memory
 from flowveil.cli._options import AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, takes
-from flowveil.cli._parse import pairs, people, size
+from flowveil.cli._parse import pairs, people
 from flowveil.cli._terminal import note, print_json
-from flowveil.compare import MOST_SECONDS, check_folder, markdown, shown, write_comparison
+from flowveil.compare import MOST_SECONDS, check_target, markdown, shown, write_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,8 +52,8 @@ def compare(
 ) -> None:
     """Run methods side by side, each in a process of its own. The figures are private."""
     if output is not None:
-        check_folder(output, overwrite=overwrite)
-    most = None if memory_limit is None else size(memory_limit, "--memory-limit")
+        check_target(output, overwrite=overwrite)
+    most = None if memory_limit is None else parse_memory(memory_limit, "--memory-limit")
     options = _options(option or [])
     flows = trips.flows()
     with _live() as watch:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import flowveil as fv
+from flowveil._files import public_file
 from flowveil.cli import _options as options
 from flowveil.cli._anonymize import summary
 from flowveil.cli._terminal import progress
@@ -28,7 +29,8 @@ def demo(
     trips = folder.with_name(f"{folder.name}.trips.parquet")
     with progress() as doing:
         doing("making a city")
-        write_demo_city(trips)
+        with public_file(trips, overwrite=overwrite) as new:
+            write_demo_city(new)
         doing("counting flows")
         flows = fv.build_flows(trips, _GRID, bbox=CITY_BBOX, unit="person_id")
         doing("anonymizing")

@@ -9,8 +9,9 @@ import typer
 
 import flowveil as fv
 from flowveil._errors import InputError
+from flowveil._files import check_file, private_file
 from flowveil.charts import frontier_svg, frontier_text
-from flowveil.cli._options import AsJson, DemandOptions, TripOptions, takes
+from flowveil.cli._options import AsJson, DemandOptions, OverwriteFile, TripOptions, takes
 from flowveil.cli._terminal import print_json, progress, show
 
 
@@ -22,11 +23,14 @@ def frontier(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="SVG", help="Draw it into this file.")
     ] = None,
+    overwrite: OverwriteFile = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what each share of left-out trips would buy in precision. The figures are private."""
-    if output is not None and (output.suffix.lower() != ".svg" or not output.resolve().parent.is_dir()):
-        raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
+    if output is not None:
+        if output.suffix.lower() != ".svg":
+            raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
+        check_file(output, overwrite=overwrite)
     demand.check(trips)
     with progress() as doing:
         doing("reading trips")
@@ -34,7 +38,8 @@ def frontier(
         doing(f"following the frontier of {demand.method}")
         table = fv.frontier(flows, points=points, **demand.keywords(trips))
     if output is not None:
-        output.write_text(frontier_svg(table, demand.method), encoding="utf-8")
+        with private_file(output, overwrite=overwrite) as new:
+            new.write_text(frontier_svg(table, demand.method), encoding="utf-8")
     if as_json:
         print_json(table.to_pylist())
         return

@@ -28,6 +28,7 @@ Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The tr
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
+OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
 ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
 Columns = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
@@ -10,8 +9,6 @@ from flowveil.problem import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-_SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 def pairs(texts: Iterable[str], option: str) -> dict[str, str]:
@@ -33,14 +30,6 @@ def people(text: str | None) -> float | Literal["auto"] | None:
         return float(text)
     except ValueError:
         raise InputError(f"--k-weight got {text!r}", "write a number of people, or auto") from None
-
-
-def size(text: str, option: str) -> int:
-    """Return an amount of bytes written like 2GB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]B)", text)
-    if not found:
-        raise InputError(f"{text!r} is not an amount of bytes", f"write it like {option} 2GB")
-    return int(float(found[1]) * _SIZES[found[2]])
 
 
 def columns(text: str | None) -> dict[str, str] | None:

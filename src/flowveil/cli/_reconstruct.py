@@ -11,7 +11,8 @@ import typer
 
 import flowveil as fv
 from flowveil._errors import InputError
-from flowveil.cli._options import ReleaseFolder
+from flowveil._files import check_file, public_file
+from flowveil.cli._options import OverwriteFile, ReleaseFolder
 from flowveil.cli._terminal import note
 
 _KINDS = (".parquet", ".csv")
@@ -24,10 +25,13 @@ def reconstruct(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all flows to a .parquet or .csv file.")
     ] = None,
+    overwrite: OverwriteFile = False,
 ) -> None:
     """Estimate flows between your own zones from a release alone, by even spreading."""
-    if output is not None and (output.suffix.lower() not in _KINDS or not output.resolve().parent.is_dir()):
-        raise InputError(f"{str(output)!r} is not a file to write", "name it like -o flows.parquet or -o flows.csv")
+    if output is not None:
+        if output.suffix.lower() not in _KINDS:
+            raise InputError(f"{str(output)!r} is not a file to write", "name it like -o flows.parquet or -o flows.csv")
+        check_file(output, overwrite=overwrite)
     found = fv.reconstruct(release, zones)
     between = f"{found.placed:,.0f} of {found.published:,} published trips lie between the zones"
     for text in (f"{between} ({found.share:.2%})", *found.notes):
@@ -39,8 +43,9 @@ def reconstruct(
             shown = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
             typer.echo(" ".join(shown))
         return
-    if output.suffix.lower() == ".csv":
-        pyarrow.csv.write_csv(found.flows, output)
-    else:
-        pq.write_table(found.flows, output, compression="zstd")
+    with public_file(output, overwrite=overwrite) as new:
+        if output.suffix.lower() == ".csv":
+            pyarrow.csv.write_csv(found.flows, new)
+        else:
+            pq.write_table(found.flows, new, compression="zstd")
     note(f"wrote {found.flows.num_rows:,} flows to {output}")

@@ -24,6 +24,7 @@ def report(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    overwrite: options.OverwriteFile = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Draw a release as one page that needs no network: report.html in its folder, safe to publish."""
@@ -40,7 +41,7 @@ def report(
         doing("drawing")
         if against is not None:
             options.tell_condition(folder, where)
-        path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where)
+        path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where, overwrite=overwrite)
     if against is None:
         typer.echo(f"wrote {path.name} in {path.parent} (safe to publish)")
     else:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from flowveil._errors import InputError
-from flowveil.cli._parse import size
+from flowveil._memory import parse_memory
 
 
 def serve(
@@ -22,7 +22,7 @@ def serve(
     ] = "2GB",
 ) -> None:
     """Open the web app: drop a file, choose, look, download. Only this computer can reach it."""
-    limit = size(upload_limit, "--upload-limit")
+    limit = parse_memory(upload_limit, "--upload-limit")
     try:
         from flowveil import app  # noqa: PLC0415  needs the extra
     except ModuleNotFoundError as error:

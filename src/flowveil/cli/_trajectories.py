@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from flowveil import trajectories as paths
 from flowveil._errors import InputError
+from flowveil._files import check_file, find_target, private_file
 from flowveil.cli._options import (
     Against,
     AsJson,
@@ -28,6 +30,7 @@ from flowveil.engine import filtered
 from flowveil.release import check_target
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
+OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
 
 app = typer.Typer(
     name="trajectories",
@@ -130,15 +133,16 @@ def gap(
     k: Annotated[str, typer.Option("-k", metavar="K[,K]", help="Which k to measure.")] = "2,5,10",
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
     plots: Plots = None,
+    overwrite: OverwritePlots = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far trajectories are from being shared by k users. The figures are private."""
-    _check_plots(plots)
+    _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("reading")
         found = paths.gap(samples.read(), _numbers(k), generalize=generalize, tell=doing)
         figures = found.figures()
-    _draw(plots, found.pictures() if plots else {})
+    _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
 
 
@@ -150,16 +154,17 @@ def evaluate(
     where: Where = None,
     timezone: Annotated[str, typer.Option(help="Where nights and working hours are, e.g. Europe/Brussels.")] = "UTC",
     plots: Plots = None,
+    overwrite: OverwritePlots = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure accuracy, utility and unicity of a release against its input. The figures are private."""
-    _check_plots(plots)
+    _check_plots(plots, paths.TrajectoryEvaluation.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("measuring")
         tell_condition(folder, where)
         found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
         figures = found.figures()
-    _draw(plots, found.pictures() if plots else {})
+    _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
 
 
@@ -187,16 +192,23 @@ def _numbers(text: str) -> list[int]:
         raise InputError(f"-k got {text!r}", "write it like -k 2,5,10") from None
 
 
-def _check_plots(folder: Path | None) -> None:
-    if folder is not None and (not folder.resolve().parent.is_dir() or folder.is_file()):
+def _check_plots(folder: Path | None, names: Sequence[str], *, overwrite: bool) -> None:
+    """Raise before any work if a plot may not be written."""
+    if folder is None:
+        return
+    if find_target(folder, "folder").is_dir():
+        for name in names:
+            check_file(folder / name, overwrite=overwrite)
+    elif folder.exists():
         raise InputError(f"{str(folder)!r} is not a folder to write plots to", "name a folder, e.g. --plots figures")
 
 
-def _draw(folder: Path | None, pictures: dict[str, str]) -> None:
+def _draw(folder: Path | None, pictures: dict[str, str], *, overwrite: bool) -> None:
     if folder is not None:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         for name, text in pictures.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            with private_file(folder / name, overwrite=overwrite) as new:
+                new.write_text(text, encoding="utf-8")
 
 
 def _tell(figures: dict[str, Any], as_json: bool) -> None:

@@ -13,7 +13,7 @@ from flowveil.cli import _options as options
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import print_json, progress
 from flowveil.engine import filtered
-from flowveil.release._write import FLOWS, TRAJECTORIES
+from flowveil.release._write import FLOWS, TRAJECTORIES, find_release
 
 
 def verify(
@@ -31,7 +31,8 @@ def verify(
     as_json: options.AsJson = False,
 ) -> None:
     """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
-    if (folder / TRAJECTORIES).is_file() and not (folder / FLOWS).exists():
+    found = find_release(folder)
+    if (found / TRAJECTORIES).is_file() and not (found / FLOWS).exists():
         hint = "check it with flowveil trajectories verify DIR --against INPUT"
         raise InputError(f"{str(folder)!r} is a release of trajectories", hint)
     with progress() as doing:

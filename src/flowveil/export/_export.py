@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
+from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import UnknownNameError
+from flowveil._files import check_file, check_folder, new_file, new_folder
 from flowveil.export._tables import read_tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Format: the module that writes it, and the files of a folder; None: the format is one file.
 _WRITERS: dict[str, tuple[str, tuple[str, ...] | None]] = {
@@ -41,49 +42,21 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     if to not in _WRITERS:
         raise UnknownNameError("format", to, FORMATS)
     module, names = _WRITERS[to]
-    target = _check_target(Path(path), names, overwrite=overwrite)
+    check = partial(_check_target, path, names, overwrite=overwrite)
+    target = check()
     tables = read_tables(release)
     write = import_module(f"flowveil.export.{module}").write
-    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.writing-", dir=target.parent))
-    try:
-        new = beside / target.name
-        if names is not None:
-            new.mkdir()
+    with new_file(check) if names is None else new_folder(check, 0o755) as new:
         written: int = write(tables, new)
-        _replace(new, target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
     return Export(target, written, tables.flows.num_rows - written)
 
 
-def _check_target(path: Path, names: tuple[str, ...] | None, *, overwrite: bool) -> Path:
+def _check_target(path: str | Path, names: tuple[str, ...] | None, *, overwrite: bool) -> Path:
     """Return the file or folder to write, or raise if it may not be written."""
-    target = path.resolve()
-    if not target.name or not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise InputError(f"{str(path)!r} cannot be written", "name a file or folder inside one that exists")
-    if not target.exists():
-        return target
-    if not overwrite:
-        raise InputError(f"{str(path)!r} exists", "choose another name, or add --overwrite")
-    foreign = target.is_dir() if names is None else _holds_others(target, names)
-    if foreign:
-        raise InputError(f"{str(path)!r} is not an earlier export of this format", "choose another name")
-    return target
+    if names is None:
+        return check_file(path, overwrite=overwrite)
 
+    def is_own(folder: Path) -> bool:
+        return {item.name for item in folder.iterdir()} <= set(names)
 
-def _holds_others(target: Path, names: tuple[str, ...]) -> bool:
-    return not target.is_dir() or not {item.name for item in target.iterdir()} <= set(names)
-
-
-def _replace(new: Path, target: Path) -> None:
-    """Put the new one in place of the old one, which stays beside until then."""
-    if target.is_dir():
-        old = new.with_name("old")
-        target.rename(old)
-        try:
-            new.rename(target)
-        except BaseException:
-            old.rename(target)
-            raise
-    else:
-        new.replace(target)
+    return check_folder(path, "an earlier export of this format", is_own, overwrite=overwrite)

@@ -12,6 +12,8 @@ from flowveil.engine import WEIGHT_UNIT
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
 
+LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
+
 
 @dataclass(frozen=True, eq=False)
 class Measures:
@@ -45,6 +47,6 @@ def least_weight(k_weight: float | Fraction | None) -> int:
     """Return the weight that is enough for so many people, in millionths; 0 where none is asked for."""
     if k_weight is None:
         return 0
-    if not 0 < k_weight < float("inf"):
-        raise InputError(f"k_weight is {k_weight!r}", "k_weight is a positive number of people")
+    if not 1 / WEIGHT_UNIT <= k_weight <= LARGEST_CROWD:
+        raise InputError(f"k_weight is {float(k_weight)!r}", "k_weight is a positive number of people")
     return int(-(-k_weight * WEIGHT_UNIT // 1))

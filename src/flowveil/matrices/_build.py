@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CELLS = 1000
 _MOST_CELLS = 1_000_000
+_MOST_TRIPS = 1_000_000  # of a person
 _ENDS = {
     "both": ("start_lon", "start_lat", "end_lon", "end_lat"),
     "origin": ("start_lon", "start_lat"),
@@ -171,8 +172,8 @@ def _bound(trips: Trips, unit: str | None, most: int | None) -> int:
             "to protect persons, the trips that count of each must be bounded",
             "give --max-trips-per-person N, without looking at the trips; noise grows with N",
         )
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise InputError(f"max_trips_per_person is {most}", "it is a whole number, 1 or more")
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= _MOST_TRIPS:
+        raise InputError(f"max_trips_per_person is {most}", "it is a whole number, 1 or more; noise grows with it")
     return most
 
 

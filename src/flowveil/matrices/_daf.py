@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flowveil.matrices._points import Points
     from flowveil.noise import Ledger
 
+_LEAST_SHARE, _MOST_CANDIDATES = 0.001, 1_000
 _STOP = 1.5  # fewer slabs than this would round to one
 
 
@@ -55,10 +56,10 @@ def daf_homogeneity(
     points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS, cut_share: float = 0.3, candidate_cuts: int = 10
 ) -> Boxes:
     """Slabs chosen privately from candidate cuts: those within which counts are most even."""
-    if not 0 < cut_share < 1 or candidate_cuts < 2:
+    if not _LEAST_SHARE <= cut_share <= 1 - _LEAST_SHARE or not 2 <= candidate_cuts <= _MOST_CANDIDATES:
         raise InputError(
             f"cut_share is {cut_share} and candidate_cuts {candidate_cuts}",
-            "give a share between 0 and 1, and 2 or more",
+            f"give a share from {_LEAST_SHARE} to {1 - _LEAST_SHARE}, and 2 to {_MOST_CANDIDATES:,} candidates",
         )
     return _daf(points, ledger, cut_share, candidate_cuts, max_cells)
 

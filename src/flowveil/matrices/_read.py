@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError, VerificationError
+from flowveil._json import read_json
+from flowveil._shapes import shapes_from_wkb
 from flowveil.matrices._manifest import CELLS_FORMAT, FLOWS_FORMAT
 from flowveil.matrices._methods import LAPLACE
 from flowveil.matrices._release import AREAS, CELLS, FLOWS, MANIFEST
 from flowveil.places import parse_bbox
+from flowveil.release._write import find_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,9 +80,9 @@ class WrittenRelease:
 def is_noisy(path: str | Path) -> bool:
     """Whether a folder says that it is a release with noise."""
     try:
-        manifest = json.loads((Path(path) / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(find_release(path) / MANIFEST)
         return bool(manifest["promise"]["kind"] == _KIND)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # a hostile manifest may nest deeply
+    except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
@@ -92,14 +94,16 @@ def read_noisy(path: str | Path) -> WrittenRelease:
             f"{str(path)!r} is not a release with noise",
             "queries need a release made with --epsilon (see flowveil methods)",
         )
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = read_json(folder / MANIFEST)
     form = manifest.get("format")
     files = {CELLS_FORMAT: [CELLS], FLOWS_FORMAT: [FLOWS, AREAS]}.get(form)
     if files is None:
         raise broken(f"the format is neither {CELLS_FORMAT} nor {FLOWS_FORMAT}")
     try:
         tables = [pq.read_table(folder / name) for name in files]
-    except (OSError, pa.ArrowException) as error:
+        if AREAS in files:
+            shapes_from_wkb(tables[1]["geometry"].to_pylist())
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise broken(f"a table cannot be read: {type(error).__name__}") from None
     release = WrittenRelease(folder, manifest, tables[0], tables[1] if len(tables) > 1 else None)
     _check_promise(manifest["promise"])

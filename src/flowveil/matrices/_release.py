@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from flowveil._errors import InputError, PromiseError
+from flowveil._files import AUDIT
 from flowveil.matrices._boxes import non_negative
 from flowveil.matrices._consistency import reconcile
 from flowveil.matrices._laplace import laplace
@@ -51,7 +52,7 @@ class NoisyRelease:
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html."""
         files = {**self.tables, MANIFEST: self.manifest}
-        return write_folder(path, files, {".audit.json": self.audit}, overwrite=overwrite, report=report)
+        return write_folder(path, files, {AUDIT: self.audit}, overwrite=overwrite, report=report)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""

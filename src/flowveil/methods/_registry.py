@@ -22,6 +22,7 @@ from flowveil.methods import (
     uniform_tiles,
 )
 from flowveil.methods._each import solve_each
+from flowveil.problem import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,10 +48,13 @@ class Option:
         try:
             if kind is bool:
                 return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
-            return kind(str(value))
+            found = kind(str(value))
         except (KeyError, TypeError, ValueError):
+            found = None
+        if found is None or (not isinstance(found, str) and not abs(found) <= LARGEST_NUMBER):  # nor is NaN any number
             words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-            raise InputError(f"the option {self.name} is {value!r}", f"{self.name} is {words[kind]}") from None
+            raise InputError(f"the option {self.name} is {value!r}", f"{self.name} is {words[kind]}")
+        return found
 
 
 @dataclass(frozen=True)

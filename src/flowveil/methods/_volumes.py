@@ -9,6 +9,7 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil.flows import add_by_group
 from flowveil.methods._treecut import best_cut
+from flowveil.problem import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray
@@ -44,6 +45,6 @@ def positive(name: str, value: str | float) -> float:
         number = float(value)
     except ValueError:
         number = float("nan")
-    if not 0 < number < float("inf"):
+    if not 1 / LARGEST_NUMBER <= number <= LARGEST_NUMBER:
         raise InputError(f"{name} is {value!r}", f"{name} is a positive number, or {AUTO}")
     return number

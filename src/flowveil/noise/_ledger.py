@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Epsilon is handed out in this many equal parts: paths then add up in whole numbers, without rounding.
 PARTS = 1 << 48
+_LEAST, _MOST = 1e-9, 1e9  # beyond, noise drowns any count, or nothing is protected, and floats run out
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Spend:
 
 def check_epsilon(epsilon: float) -> float:
     """Return epsilon, or raise if it is no budget."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not _LEAST <= epsilon <= _MOST:
         raise InputError(f"epsilon is {epsilon}", "epsilon is a positive number; 1 is common, less protects more")
     return float(epsilon)
 

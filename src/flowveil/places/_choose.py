@@ -54,7 +54,7 @@ def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:
 
 
 def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None, bbox: BoundingBox | None) -> H3Grid:
-    if not number.isdecimal() or int(number) > MAX_RESOLUTION:
+    if not number.isdecimal() or len(number) > len(str(MAX_RESOLUTION)) or int(number) > MAX_RESOLUTION:
         raise InputError(f"h3 has no resolution {number!r}", _GRIDS)
     if crs is not None:
         raise InputError("H3 has no CRS to choose", "leave out --crs, or use --grid quadtree:METERS")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,8 @@ import pyproj
 import shapely
 
 from flowveil._errors import InputError, UnknownNameError
+from flowveil._json import parse_json, read_json
+from flowveil._shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 from flowveil.places._geodesy import transform
 from flowveil.places._h3index import is_point
 
@@ -94,7 +95,7 @@ def _load(source: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
             raise InputError(f"there is no zones file {str(source)!r}", "check the path")
         try:
             if path.suffix.lower() in {".geojson", ".json"}:
-                return _from_geojson(json.loads(path.read_text(encoding="utf-8")))
+                return _from_geojson(read_json(path))
             if path.suffix.lower() == ".csv":
                 return _split_geometry(_read_csv(path))
             return _split_geometry(pa.parquet.read_table(path))
@@ -109,7 +110,7 @@ def _load(source: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
 
 
 _UNREADABLE = (
-    *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError),
     *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
 )
 _FORMATS = "zones are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
@@ -132,9 +133,8 @@ def _from_geojson(document: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
     if "id" not in columns and all("id" in feature for feature in features):
         columns["id"] = [_plain(feature["id"]) for feature in features]
-    shapes = [feature.get("geometry") and shapely.from_geojson(json.dumps(feature["geometry"])) for feature in features]
     geometry = np.full(len(features), None, object)
-    geometry[:] = [shape or None for shape in shapes]
+    geometry[:] = [shape_from_geojson(feature.get("geometry")) for feature in features]
     crs = ((document.get("crs") or {}).get("properties") or {}).get("name")  # not in the standard, but written by many
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
     return table, _to_degrees(geometry, crs)
@@ -147,19 +147,19 @@ def _plain(value: Any) -> str | None:
 def _split_geometry(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     """Take the geometry column off a table, as shapes in degrees."""
     geometry = np.full(table.num_rows, None, object)
-    meta = json.loads((table.schema.metadata or {}).get(b"geo", b"{}"))
+    meta = parse_json((table.schema.metadata or {}).get(b"geo", b"{}"))
     name = meta.get("primary_column", "geometry")
     if name not in table.column_names:
         return table, geometry
     column = table.column(name)
     if pa.types.is_string(column.type):
-        geometry[:] = shapely.from_wkt(column.to_pylist())
+        geometry[:] = shapes_from_wkt(column.to_pylist())
     elif pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        geometry[:] = shapely.from_wkb(column.to_pylist())
+        geometry[:] = shapes_from_wkb(column.to_pylist())
     else:
         import geoarrow.pyarrow as ga  # noqa: PLC0415  only native GeoArrow encodings need it
 
-        geometry[:] = shapely.from_wkb(ga.as_wkb(column).cast(pa.binary()).to_pylist())
+        geometry[:] = shapes_from_wkb(ga.as_wkb(column).cast(pa.binary()).to_pylist())
     return table.drop_columns([name]), _to_degrees(geometry, meta.get("columns", {}).get(name, {}).get("crs"))
 
 

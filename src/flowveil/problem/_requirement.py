@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
-from flowveil.flows import WEIGHT_UNIT, least_weight
+from flowveil.flows import LARGEST_CROWD, WEIGHT_UNIT, least_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.flows import Flows, Measures
 
 AUTO: Literal["auto"] = "auto"
-_LARGEST_K = 10**12  # more people than ever lived; keeps sums within 64 bits
+LARGEST_NUMBER = 10**15  # that anybody can mean, e.g. more than the globe has tiles; keeps sums within 64 bits
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,13 @@ class Requirement:
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise InputError(f"k is {self.k!r}", "k is a whole number, 1 or more; 10 is usual")
-        if self.k > _LARGEST_K:
+        if self.k > LARGEST_CROWD:
             raise InputError(f"k is {self.k!r}", "k is a number of people; 10 is usual")
         least_weight(self.k_weight)  # raises if it is no number of people
         if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:
             raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a whole number, 1 or more")
+        if self.min_tiles > LARGEST_NUMBER:
+            raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a number of tiles; 1 is usual")
 
     @property
     def least_weight(self) -> int:

@@ -11,7 +11,7 @@ from flowveil._errors import InputError, PromiseError, UnknownNameError
 from flowveil.engine import DUCKDB, choose_spread
 from flowveil.measure import Published, Rest
 from flowveil.methods import find_method
-from flowveil.problem import LOSSES, Problem, make_requirement
+from flowveil.problem import LARGEST_NUMBER, LOSSES, Problem, make_requirement
 from flowveil.release._areas_from import solve_on_areas
 from flowveil.release._assignment import make_assignment
 from flowveil.release._elsewhere import find_elsewhere
@@ -171,6 +171,8 @@ def _share(method: Method, max_suppression: float | None, max_gbar: float | None
             raise InputError("both max_suppression and max_gbar were given", "choose one: a budget or a precision")
         if not method.losses:
             raise InputError(f"{method.name} cannot be steered to a precision", "leave out max_gbar, or use mosaic")
+        if not 0 <= max_gbar <= LARGEST_NUMBER:
+            raise InputError(f"max_gbar is {max_gbar}", "it is a mean number of tiles of both ends; 2 is the finest")
         return None
     if max_suppression is None:
         return DEFAULT_SUPPRESSION if method.steers else None

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
+from flowveil._files import ASSIGNMENT
 from flowveil.release._elsewhere import ELSEWHERE
 from flowveil.release._tables import area_ids
-from flowveil.release._write import ASSIGNMENT
 
 if TYPE_CHECKING:
     from pathlib import Path

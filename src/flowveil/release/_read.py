@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
+from flowveil._json import read_json
+from flowveil._shapes import shapes_from_wkb
 from flowveil.release._manifest import FORMAT
 from flowveil.release._release import Release
-from flowveil.release._write import AREAS, FLOWS, MANIFEST, audit_path
+from flowveil.release._write import AREAS, FLOWS, MANIFEST, audit_path, find_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _COLUMNS = {"origin", "destination", "trips"}
 
@@ -32,7 +33,7 @@ class Remembered:
 
 def read_release(path: str | Path) -> Release:
     """Read a release folder. It does not check the promise (`verify` does), and its `metrics()` raises."""
-    folder = Path(path)
+    folder = find_release(path)
     hint = "name a folder that flowveil wrote"
     if not (folder / MANIFEST).is_file():
         raise InputError(f"{str(path)!r} is not a release: it has no {MANIFEST}", hint)
@@ -42,9 +43,10 @@ def read_release(path: str | Path) -> Release:
             "name a release of flows; flowveil query asks one of boxes with noise",
         )
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(folder / MANIFEST)
         flows, areas = pq.read_table(folder / FLOWS), pq.read_table(folder / AREAS)
-    except (OSError, ValueError, pa.ArrowException) as error:
+        shapes_from_wkb(areas["geometry"].to_pylist())  # whoever takes shapes from this release can rely on them
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{str(path)!r} is not a release of this format ({FORMAT})", hint)
@@ -59,9 +61,9 @@ def read_release(path: str | Path) -> Release:
 
 def read_audit(path: str | Path) -> dict[str, Any]:
     """Read the private audit file beside a release; an empty dict where there is none."""
-    file = audit_path(Path(path).resolve())
+    file = audit_path(find_release(path))
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = read_json(file)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

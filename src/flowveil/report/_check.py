@@ -12,7 +12,7 @@ from flowveil.report._folder import read_files
 from flowveil.report._make import make_report
 
 CHECKED_REPORT = "report.html is what this version of flowveil makes of the other files"
-_AGAIN = "make it again with flowveil report, or remove it"
+_AGAIN = "make it again with flowveil report --overwrite, or remove it"
 _GENERATOR = re.compile(rb'<meta name="generator" content="(flowveil [0-9A-Za-z.+]{1,40})">')
 _LARGEST = 100_000_000  # bytes
 

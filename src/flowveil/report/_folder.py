@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil.release._write import AREAS, CELLS, FLOWS, MANIFEST, TRAJECTORIES
+from flowveil._json import read_json
+from flowveil._shapes import shapes_from_wkb
+from flowveil.release._write import AREAS, CELLS, FLOWS, MANIFEST, TRAJECTORIES, find_release
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _TABLES = ((TRAJECTORIES,), (CELLS,), (FLOWS, AREAS))
 _HINT = "name a folder that flowveil wrote"
@@ -19,16 +22,18 @@ _KEYS = {"software": str, "method": str, "options": dict, "promise": dict, "prom
 
 def read_files(path: str | Path) -> dict[str, Any]:
     """Return the tables and the manifest of a release of any kind, by the names of their files."""
-    folder = Path(path)
+    folder = find_release(path)
     if not (folder / MANIFEST).is_file():
         raise InputError(f"{str(path)!r} is not a release: it has no {MANIFEST}", _HINT)
     names = next((kind for kind in _TABLES if all((folder / name).is_file() for name in kind)), None)
     if names is None:
         raise InputError(f"{str(path)!r} is not a release: its tables are missing", _HINT)
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(folder / MANIFEST)
         files: dict[str, Any] = {name: pq.read_table(folder / name) for name in names}
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        if AREAS in files:
+            shapes_from_wkb(files[AREAS]["geometry"].to_pylist())
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
     whole = isinstance(manifest, dict) and all(isinstance(manifest.get(key), kind) for key, kind in _KEYS.items())
     if not whole or not str(manifest.get("format")).startswith("flowveil-"):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError
-from flowveil.release._write import add_private, add_report
+from flowveil._files import PRIVATE_REPORT
+from flowveil.release._write import REPORT, add_private, add_report, addition, find_release
 from flowveil.report._folder import read_files
 from flowveil.report._make import make_report, read_content
 from flowveil.report._private import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-PRIVATE = ".private.html"
+    from pathlib import Path
 
 
 def report(
@@ -24,20 +23,26 @@ def report(
     zones: Any = None,
     columns: Mapping[str, str] | None = None,
     where: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write the report of a release folder and return its path.
 
     Without trips it is report.html in the folder and shows only what can be computed from there: safe to publish. With
     the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
     options (zones, columns, where) come from the audit file beside the release unless they are given.
+    overwrite: replace a report that is there.
     """
+    folder = find_release(release)
+    path = folder / REPORT if trips is None else folder.with_name(folder.name + PRIVATE_REPORT)
+    check = addition(folder, path, overwrite=overwrite)
     files = read_files(release)
-    folder = Path(release).resolve()
+    check()
     if trips is None:
         if zones is not None or columns or where:
             raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
-        return add_report(folder, _made(make_report, files))
-    return add_private(folder, PRIVATE, make_private(folder, files, trips, zones=zones, columns=columns, where=where))
+        return add_report(folder, check, _made(make_report, files))
+    page = make_private(folder, files, trips, zones=zones, columns=columns, where=where)
+    return add_private(folder, check, page)
 
 
 def report_numbers(release: str | Path) -> dict[str, Any]:

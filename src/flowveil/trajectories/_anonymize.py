@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from flowveil._errors import InputError
+from flowveil._memory import parse_memory
 from flowveil.trajectories._glove import glove
 from flowveil.trajectories._grid import DEFAULT_STEP
 from flowveil.trajectories._read import Trajectories, read_trajectories
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
 
-_LENGTH = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(m|km)\s*")
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(min|h|d)\s*")
-_MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])i?B\s*")
+_LENGTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*")
+_DURATION = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(min|h|d)\s*")
 
 
 def anonymize(
@@ -55,7 +55,7 @@ def anonymize(
         variant,
         max_extent=None if max_extent is None else int(meters(max_extent) // grid.meters),
         max_duration=None if max_duration is None else int(minutes(max_duration) // grid.minutes),
-        memory=None if memory is None else amount(memory),
+        memory=None if memory is None else parse_memory(memory),
         tell=tell,
     )
     typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration}
@@ -79,11 +79,3 @@ def minutes(text: str) -> float:
     if match is None:
         raise InputError(f"{text!r} is not a duration", "write it like 30min, 6h or 1d")
     return float(match[1]) * {"min": 1, "h": 60, "d": 1440}[match[2]]
-
-
-def amount(text: str) -> int:
-    """Return an amount of memory like 2GB in bytes."""
-    match = _MEMORY.fullmatch(text)
-    if match is None:
-        raise InputError(f"{text!r} is not an amount of memory", "write it like --memory 2GB")
-    return int(float(match[1]) * 1000 ** (" KMGT".index(match[2])))

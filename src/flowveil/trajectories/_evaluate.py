@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -36,6 +36,7 @@ _TIME_THRESHOLDS = (30, 60, 120, 240)  # minutes
 class TrajectoryEvaluation:
     """Distributions, and a few numbers of each. Private: computed from true trajectories."""
 
+    PICTURES: ClassVar = tuple(f"{name}.svg" for name in ("extent", "duration", "finer-space", "finer-time", *TASKS))
     counts: dict[str, Any]
     extent: FloatArray  # longer edge of the box of each published sample, once for each user, meters
     duration: FloatArray  # minutes

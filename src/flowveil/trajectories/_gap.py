@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ _NORMAL_TAIL = 2.3263 / 0.6745  # the same ratio of quantiles for a normal distr
 class Gap:
     """k-gaps of all users, and what they are made of. Private: computed from true trajectories."""
 
+    PICTURES: ClassVar = ("gap.svg", "parts.svg", "tails.svg", "generalized.svg")
     gaps: dict[int, FloatArray]  # by k, one value a user
     space: FloatArray  # each user's mean spatial part of the stretch to the nearest other, at most 0.5
     time: FloatArray

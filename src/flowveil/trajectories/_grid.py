@@ -25,7 +25,7 @@ MICROSECONDS_PER_MINUTE = 60_000_000
 _RADIUS = 6_371_007.181  # meters: the sphere with the area of the Earth
 # Near the poles a cylinder has no useful shape left.
 _STEEPEST_PARALLEL = 80
-_STEP = re.compile(r"\s*(\d+)\s*(m|km)\s*,\s*(\d+)\s*(min|h)\s*")
+_STEP = re.compile(r"\s*(\d{1,9})\s*(m|km)\s*,\s*(\d{1,9})\s*(min|h)\s*")
 _STEP_HINT = "write it like --step 100m,1min; steps divide 20 km and 8 h without rest"
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,20 +11,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError, PromiseError
+from flowveil._files import AUDIT, MEMBERS
+from flowveil._json import read_json
 from flowveil.release._audit import fingerprint
-from flowveil.release._write import MANIFEST, TRAJECTORIES, write_folder
+from flowveil.release._write import MANIFEST, TRAJECTORIES, find_release, write_folder
 from flowveil.report import make_inline
 from flowveil.trajectories._grid import MICROSECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from flowveil._arrays import IntArray
     from flowveil.trajectories._glove import Grouping
     from flowveil.trajectories._read import Trajectories
 
 FORMAT = "flowveil-trajectories/1"
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
-MEMBERS = ".members.parquet"
-AUDIT = ".audit.json"
 _ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 _TIMES = pa.timestamp("us", tz="UTC")
@@ -105,15 +105,15 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
 
 def read_release(path: str | Path) -> TrajectoryRelease:
     """Read a release and its private files. It does not check the promise: `verify` does."""
-    folder = Path(path).resolve()
+    folder = find_release(path)
     hint = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
     beside = [folder.with_name(folder.name + ending) for ending in (MEMBERS, AUDIT)]
     if missing := [file.name for file in (folder / MANIFEST, folder / TRAJECTORIES, beside[0]) if not file.is_file()]:
         raise InputError(f"{str(path)!r} is not a complete release: there is no file {missing[0]}", hint)
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(folder / MANIFEST)
         table, members = pq.read_table(folder / TRAJECTORIES), pq.read_table(beside[0])
-        audit = json.loads(beside[1].read_text(encoding="utf-8")) if beside[1].is_file() else {}
+        audit = read_json(beside[1]) if beside[1].is_file() else {}
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:

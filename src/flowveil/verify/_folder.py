@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flowveil._errors import InputError
+from flowveil._files import settle
 from flowveil.verify._broken import broken, shown
 from flowveil.verify._json import laid_out, parse_json, read_bytes, read_json
 
@@ -18,6 +19,7 @@ _LARGEST_AUDIT = 100_000_000
 def open_folder(release: str | Path) -> Path:
     """Return the folder of a release after a look at what is in it."""
     folder = Path(release).resolve()
+    settle(folder)
     if not folder.is_dir():
         raise InputError(f"there is no release folder {str(release)!r}", "give the folder that anonymize wrote")
     try:

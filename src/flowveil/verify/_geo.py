@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
+from flowveil._shapes import shapes_from_wkb
 from flowveil.verify._broken import broken
 
 if TYPE_CHECKING:
@@ -22,10 +23,9 @@ TOLERANCE = 1e-9  # degrees, a tenth of a millimeter: what rounding differs by b
 
 def read_shapes(geometry: list[bytes | None]) -> npt.NDArray[np.object_]:
     """Return the shapes of areas."""
-    shapes = np.full(len(geometry), None, object)
     try:
-        shapes[:] = shapely.from_wkb(geometry)
-    except (shapely.errors.ShapelyError, TypeError, ValueError):
+        shapes = shapes_from_wkb(geometry)
+    except ValueError:
         raise broken("a geometry of areas.parquet is not WKB") from None
     # Written again, a shape has lost heights, an SRID and bytes after its end.
     again = shapely.to_wkb(shapes, output_dimension=2, byte_order=1)
