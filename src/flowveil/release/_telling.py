@@ -35,7 +35,7 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
     first: by tile pair of a group the flow of the whole that counts it, -1 for none.
     A flow less the flows of groups inside it is the sum over the groups that have none there. A flow of a group that
     reaches beyond it cannot be taken away: then nothing is told. A reader knows the groups that some flow names, and
-    may know of others: of all that there are, and of one more, as it must not matter whether there is one.
+    may know of all others that there are; or think of one more, as it must not matter whether there is one.
     """
     flows, requirement = problem.flows, problem.requirement
     if not len(groups.origin) or not len(whole.origin):
@@ -43,8 +43,8 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
     spans = _Spans(flows, groups, whole)
     group_of_matrix = _group_of_matrix(flows, whole.divided_by)
     group = group_of_matrix[_matrix(groups)]
-    named = len(np.unique(group))
-    known = max(named + 1, len(np.unique(group_of_matrix)))
+    there = len(np.unique(group_of_matrix))
+    known = max(there, len(np.unique(group)) + 1)
     beyond = (first >= 0) & ~((groups.group >= 0) & spans.inside(first, groups.group))
     rest = flows.measure(np.where(beyond, first, -1), len(whole.origin))
     few = np.ones(len(whole.origin), np.int64)
@@ -53,7 +53,7 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
         near = np.flatnonzero(spans.meets(flow) & (whole.slot_of_matrix[_matrix(groups)] == whole.slot[flow]))
         if not spans.inside(np.full(len(near), flow), near).all():
             continue
-        fewest = named - len(np.unique(group[near]))
+        fewest = there - len(np.unique(group[near]))
         most = known - len(np.unique(group[near[spans.same(flow, near)]]))
         sums = rest.take(slice(flow, flow + 1))
         if most > 1 and pins_down(requirement, sums, np.array([fewest]), np.array([most]))[0]:

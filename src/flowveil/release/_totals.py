@@ -61,8 +61,6 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     """Return a solution less the flows that would give people away together with an earlier release of the data."""
     if not solution.exact or solution.rectangles is not None:
         raise InputError("a check beside another release needs true volumes on areas of a tree", "use mosaic")
-    if not len(solution.origin):
-        return solution
     earlier = lay_over(problem.flows, folder)
     measures = problem.flows.measure(earlier.group, len(earlier.origin))
     if not earlier.complete or (measures.trips != earlier.trips).any():
@@ -75,6 +73,8 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
         )
     if not problem.requirement.is_crowd(measures).all():
         raise InputError("the earlier release has flows of fewer people than asked for here", "ask for no more than it")
+    if not len(solution.origin):
+        return solution
 
     def same(new: IntArray, old: IntArray) -> BoolArray:
         ends: BoolArray = (solution.origin[new] == earlier.origin[old]) & (

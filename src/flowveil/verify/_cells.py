@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil.verify._ground import Point
+    from flowveil.verify._ground import Ground, Point
 
 _TOP = "world"
 _FINEST = 15
@@ -46,6 +46,7 @@ class Cells:
         self._binary = binary
         self._bbox = bbox
         self._outlines = Outlines(resolution)
+        self.tree = ("cells", resolution, binary)
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is a cell of the grid, or a group of the fixed tree."""
@@ -128,6 +129,10 @@ class Cells:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))
+
+    def joined(self, _: Ground) -> Cells:
+        """Return these cells: ids say all."""
+        return self
 
     def _index(self, lon: FloatArray, lat: FloatArray) -> IntArray:
         """Return the cells of points by the h3 package; on a border of two cells, the one that the release chose.

@@ -25,6 +25,10 @@ class Ground(Protocol):
 
     top: str  # the id of the area that holds everything
 
+    @property
+    def tree(self) -> Hashable:
+        """Which tree the areas are of: equal if it is the same."""
+
     def check_id(self, area: str) -> None:
         """Raise unless the id is that of an area."""
 
@@ -60,6 +64,9 @@ class Ground(Protocol):
 
     def side(self, areas: Sequence[str]) -> Side:
         """Return the areas of one side, ready to say which holds a tile."""
+
+    def joined(self, other: Ground) -> Ground:
+        """Return what knows the areas of both, which are areas of one tree."""
 
 
 class Side(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil.places import ZoneTable
-    from flowveil.verify._ground import Point
+    from flowveil.verify._ground import Ground, Point
     from flowveil.verify._tables import AreasTable
 
     Path = tuple[tuple[str, str], ...]  # columns and values from the top down to a node
@@ -40,31 +41,32 @@ class Members:
         self._rank = {zone: rank for rank, zone in enumerate(zones.ids)}
         self._finest = None if columns is None else columns[0]
         self._columns = columns or ()
+        self.tree = ("zones", columns, tuple(zones.ids))
         self._zones_of = {} if columns is None else _zones_by_path(zones, columns)
         self._named = _named_by_columns(self._zones_of)
         self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
         self._ids = pa.array(zones.ids, pa.string())
-        self._members: dict[str, IntArray] = {}
+        self.members: dict[str, IntArray] = {}
         self._outlines: dict[str, shapely.Geometry | None] = {}
         for area, members in zip(areas.area, areas.members or [], strict=True):
             ranks = self._ranks(area, members)
-            if not np.array_equal(self._members.setdefault(area, ranks), ranks):
+            if not np.array_equal(self.members.setdefault(area, ranks), ranks):
                 raise broken(f"the area {shown(area)} has other members as origin than as destination")
 
     def check_id(self, area: str) -> None:
         """Raise unless the members are those that the id names."""
-        if not any(np.array_equal(self._members[area], zones) for zones in self._zones_named(area)):
+        if not any(np.array_equal(self.members[area], zones) for zones in self._zones_named(area)):
             raise broken(f"the members of the area {shown(area)} are not the zones that its id names")
 
     def tiles(self, area: str) -> int:
         """Return how many zones an area has."""
-        return len(self._members[area])
+        return len(self.members[area])
 
     def path(self, area: str) -> list[Hashable]:
         """Return the node of an area, and those above it: the nodes of one of its zones that hold all of them."""
         if area == _TOP:
             return [_TOP]
-        members = self._members[area]
+        members = self.members[area]
         if self._dendrogram is not None:
             return [*self._dendrogram.path(int(area.removeprefix("ward:"))), _TOP]
         nodes = [
@@ -76,7 +78,7 @@ class Members:
 
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether the point is the mean of the centers of the zones that have one."""
-        lon, lat = self._zones.lon[self._members[area]], self._zones.lat[self._members[area]]
+        lon, lat = self._zones.lon[self.members[area]], self._zones.lat[self.members[area]]
         placed = np.isfinite(lon) & np.isfinite(lat)
         if point is None or not placed.any():
             return point is None and not placed.any()
@@ -86,7 +88,7 @@ class Members:
         """Whether this is the outline of the zones, united; there is none if a zone has none."""
         if area not in self._outlines:
             self._outlines[area] = self._outline(area)
-        return is_outline(shape, self._outlines[area], united=len(self._members[area]) > 1)
+        return is_outline(shape, self._outlines[area], united=len(self.members[area]) > 1)
 
     def most_tiles_of_bbox(self) -> int | None:
         """Zones have no bbox."""
@@ -127,7 +129,13 @@ class Members:
 
     def side(self, areas: Sequence[str]) -> MemberSide:
         """Return the areas of one side."""
-        return MemberSide(areas, [self._members[area] for area in areas], len(self._zones.ids))
+        return MemberSide(areas, [self.members[area] for area in areas], len(self._zones.ids))
+
+    def joined(self, other: Ground) -> Members:
+        """Return what knows the members of all areas."""
+        both = copy(self)
+        both.members = self.members | (other.members if isinstance(other, Members) else {})
+        return both
 
     def _zones_named(self, area: str) -> list[IntArray]:
         """Return the sets of zones that an id may name."""
@@ -140,7 +148,7 @@ class Members:
         return [zones]
 
     def _outline(self, area: str) -> shapely.Geometry | None:
-        parts = shapely.force_2d(self._zones.geometry[self._members[area]])
+        parts = shapely.force_2d(self._zones.geometry[self.members[area]])
         if any(part is None for part in parts):
             return None
         return parts[0] if len(parts) == 1 else shapely.union_all(shapely.make_valid(parts))

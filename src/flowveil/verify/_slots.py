@@ -98,6 +98,10 @@ class Slots:
             found.append(np.array(slots, np.int64)[position])
         return found
 
+    def steps(self, batch: pa.RecordBatch, known: BoolArray) -> IntArray:
+        """Return when the step of time of each known row begins."""
+        return self._levels(batch, known)[0][0]
+
     def _groups(self, batch: pa.RecordBatch, known: BoolArray) -> tuple[list[tuple[str | None, ...]], IntArray]:
         """Return the groups that known rows are in, and which of them each row is in."""
         groups: list[tuple[str | None, ...]] = [()]

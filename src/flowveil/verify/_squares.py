@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil.verify._ground import Point
+    from flowveil.verify._ground import Ground, Point
 
 _TOP = "world"
 _HIGHEST = 30  # levels; tiles of a square, 4 to this power, stay within 64 bits
@@ -49,6 +49,7 @@ class Squares:
         if plane.to_string() != crs:
             raise broken("'crs' of the manifest is not written as pyproj writes it")
         self._side = side
+        self.tree = ("squares", side, crs)
         self._bbox = bbox
         self._to_plane = pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True)
         self._to_degrees = pyproj.Transformer.from_crs(plane, "EPSG:4326", always_xy=True)
@@ -125,6 +126,10 @@ class Squares:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, _above, _node_of_tile)
+
+    def joined(self, _: Ground) -> Squares:
+        """Return these squares: ids say all."""
+        return self
 
     def _squares(self, batch: pa.RecordBatch, end: str, usable: BoolArray) -> tuple[IntArray, BoolArray]:
         lon, lat = (batch.column(f"{end}_{axis}").to_numpy(zero_copy_only=False)[usable] for axis in ("lon", "lat"))

@@ -37,12 +37,12 @@ class Layer:
     bbox: tuple[float, float, float, float] | None
     totals: bool = False  # of groups of the same release
 
-    def locate(self, batch: pa.RecordBatch, request: Request) -> IntArray:
-        """Return the flow that counts each row, -1 for none."""
+    def locate(self, batch: pa.RecordBatch, request: Request) -> tuple[IntArray, BoolArray]:
+        """Return the flow that counts each row, -1 for none, and which rows have places that are known."""
         origin, destination, known = self.ground.locate(batch, usable_rows(batch, request, self.bbox))
         flow = np.full(batch.num_rows, NONE, np.int64)
         flow[known] = self.index.locate(origin[known], destination[known], self.slots.locate(batch, known))
-        return flow
+        return flow, known
 
 
 def check_together(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> None:
@@ -68,16 +68,21 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
     """Count the crowds of all atoms, row by row."""
     width = len(second.flows) + 1
     crowds = _Crowds(k, least_weight)
-    columns = sorted((first.slots.divided ^ second.slots.divided) - {"time"})
+    apart = first.slots.divided ^ second.slots.divided
+    columns = sorted(apart - {"time"})
+    timed = next((layer for layer in (first, second) if "time" in apart & layer.slots.divided), None)
     trips = [np.zeros(len(layer.flows) + 1, np.int64) for layer in (first, second)]  # the last entry is for no flow
     for batch in scan(request):
-        flows = first.locate(batch, request), second.locate(batch, request)
+        (one, known), (other, _) = first.locate(batch, request), second.locate(batch, request)
+        flows = one, other
         for total, flow in zip(trips, flows, strict=True):
             np.add.at(total, flow, _trips(batch, request))
         rows = np.flatnonzero((flows[0] != NONE) | (flows[1] != NONE))
         key = (flows[0][rows] + 1) * width + flows[1][rows] + 1
         crowds.add(batch, request, rows, key)
-        crowds.see_groups(batch, rows, [request.by.index(name) for name in columns])
+        values = [batch.column(f"by_{request.by.index(name)}").filter(known).to_pylist() for name in columns]
+        values += [] if timed is None else [timed.slots.steps(batch, known).tolist()]
+        crowds.groups.update(zip(*values, strict=True))
     for layer, total in zip((first, second), trips, strict=True):
         if (bad := np.flatnonzero(total[:-1] != layer.flows.trips)).size:
             raise broken(
@@ -93,13 +98,16 @@ def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: _Crowds, lar
     """Raise if a flow of the whole, less flows of groups inside it, tells that a group without one is not empty.
 
     Such a group is below a crowd, or it would be published: `largest` are the most persons and weight it may have, 0
-    where that is not tested. A reader knows the groups that a flow names, and may know of others. Flows of a release
-    that was out before cannot be withheld: where no flow of a group is inside, nothing is asked of them.
+    where that is not tested. A reader may know of all groups that there are, and think of one more. Flows of a release
+    that was out before cannot be withheld: where no flow of a group is inside, nothing is asked of them. Of areas of
+    different trees it cannot be told which lie inside which.
     """
+    if groups.ground.tree != whole.ground.tree:
+        return
     first, end = _bounds(groups, whole)
     group, own, others = _groups(groups, whole)
-    named = len(set(group))
-    known = max(named + 1, crowds.groups_seen)
+    there = len(crowds.groups)
+    known = max(there, len(set(group)) + 1)
     caps = [cap for cap in largest if cap > 0]
     for flow in range(len(whole.flows)):
         low, high = first[1][flow], end[1][flow]
@@ -113,7 +121,7 @@ def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: _Crowds, lar
             if atoms.first[atom] == NONE or not inside[atoms.first[atom]]
         ]
         same = meeting[((low == first[0]) & (high == end[0])).all(axis=1)[meeting]]
-        fewest = named - len({group[other] for other in meeting.tolist()})
+        fewest = there - len({group[other] for other in meeting.tolist()})
         most = known - len({group[other] for other in same.tolist()})
         for size, cap in zip(crowds.count(rest), largest, strict=True):
             # A group is hidden if it fails one test: where there are two, no sum is too large for it.
@@ -154,7 +162,7 @@ def _bounds(one: Layer, other: Layer) -> tuple[list[IntArray], list[IntArray]]:
     for axis in ("origin", "destination"):
         ids = [getattr(layer.flows, axis) for layer in (one, other)]
         areas = sorted({*ids[0], *ids[1]})
-        forest = one.ground.side(areas).forest
+        forest = one.ground.joined(other.ground).side(areas).forest
         number = {area: place for place, area in enumerate(areas)}
         for layer, names in enumerate(ids):
             flows = np.array([number[name] for name in names], np.int64)
@@ -203,7 +211,7 @@ class _Crowds:
         self._keys = np.zeros(0, np.int64)
         self._start = np.zeros(1, np.int64)
         self._rows = np.zeros((0, 4), np.int64)
-        self._groups: set[tuple[str | None, ...]] = set()
+        self.groups: set[tuple[Any, ...]] = set()  # all that there are, published or not, where one layer has them
         self._who: dict[int, frozenset[tuple[int, int]]] = {}  # persons and weights, of atoms that were looked at
 
     def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
@@ -223,16 +231,6 @@ class _Crowds:
             trips = np.ones(len(rows), np.int64)  # a person counts once
         part = np.column_stack([key, person, trips, weight])
         self._parts.append(np.unique(part, axis=0) if request.unit else part)
-
-    def see_groups(self, batch: pa.RecordBatch, rows: IntArray, places: Sequence[int]) -> None:
-        """Remember the groups of rows, which are what some columns say."""
-        values = [batch.column(f"by_{place}").take(rows).to_pylist() for place in places]
-        self._groups.update(zip(*values, strict=True))
-
-    @property
-    def groups_seen(self) -> int:
-        """How many groups there are, published or not."""
-        return len(self._groups)
 
     def atoms(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the keys of the atoms, their persons or trips, and which of them are crowds."""
