@@ -1,5 +1,6 @@
 """Conditions: which are taken, which are refused, and that none of them reaches beyond its row."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil.cli._main import run
 from flowveil.engine import open_source
 from flowveil.engine._condition import FUNCTIONS, check_condition, without_errors
 from flowveil.engine._duckdb import connection, relation
@@ -350,6 +352,23 @@ def test_a_condition_is_the_one_that_was_typed(rows, where):
         alone += con.execute(f"SELECT count(*) FROM one WHERE (\n{where}\n)").fetchall()[0][0]
 
     assert kept(table, where) == alone
+
+
+@pytest.mark.parametrize("where", ["day >= '2024-06-31'", "n > 'abc'", "day > strptime('May', '%Y')"])
+@pytest.mark.parametrize("noise", [[], ["--epsilon", "1", "--bbox", "0,0,9,9"]])
+def test_values_that_cannot_be(where, noise, tmp_path, capsys):
+    """A date that does not exist is an error before any row is read, with noise too: it depends on no row."""
+    place = dict.fromkeys(("start_lon", "start_lat", "end_lon", "end_lat"), pa.array([1.0] * 12))
+    day = pa.array([datetime(2024, 6, 1, tzinfo=UTC)] * 12)
+    pq.write_table(pa.table(place | {"day": day, "n": [1] * 12}), tmp_path / "t.parquet")
+
+    arguments = ["anonymize", str(tmp_path / "t.parquet"), "-o", str(tmp_path / "out"), "--where", where, *noise]
+    assert run(arguments) == 2
+
+    told = capsys.readouterr().err
+    assert "the condition" in told
+    assert "06-31" in told or "abc" in told or "May" in told
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_errors():

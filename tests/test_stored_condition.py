@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -55,6 +56,24 @@ def plant(made):
     yield write
     for file, text in before.items():
         file.write_text(text)
+
+
+def test_planted_columns_are_told(tmp_path, capsys):
+    """An audit file may take any column for the number of trips: verify says so."""
+    zones = pa.table({"zone_id": ["a", "b"], "lon": [1.0, 2.0], "lat": [1.0, 2.0]})
+    pq.write_table(zones, tmp_path / "zones.parquet")
+    many = pa.table({"origin": ["a"] * 12, "destination": ["b"] * 12})
+    out = fv.anonymize(fv.build_flows(many, zones=zones), "suppression", k=10).write(tmp_path / "out")
+    pq.write_table(pa.table({"origin": ["a"], "destination": ["b"], "x": [12]}), tmp_path / "one.parquet")
+    file = out.with_name("out.audit.json")
+    audit = json.loads(file.read_text())
+    file.write_text(json.dumps(audit | {"input": audit["input"] | {"columns": {"count": "x"}}}))
+    arguments = ["--against", str(tmp_path / "one.parquet"), "--zones", str(tmp_path / "zones.parquet")]
+
+    assert run(["verify", str(out), *arguments]) == 0
+
+    assert "columns were read as 'count' = 'x'" in capsys.readouterr().out
+    assert fv.verify(out, tmp_path / "one.parquet", zones=zones).columns == {"count": "x"}
 
 
 @pytest.mark.parametrize("where", PLANTED, ids=lambda where: str(where)[:10])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -508,9 +509,74 @@ def test_two_hidden_groups_are_not_told_by_their_sum(how, tmp_path, monkeypatch)
     found = published(table, zones, tmp_path / "out")
 
     assert ("b", "total") not in found
-    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: np.zeros(0, np.int64))
+    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
     with pytest.raises(VerificationError, match="tells of groups"):
         published(table, zones, tmp_path / "careless")
+
+
+def test_a_group_that_no_flow_names_is_not_told(tmp_path, monkeypatch):
+    """Women have no flow anywhere, but a reader knows that there are women: 18 are 9 men and 9 women."""
+    table, zones = of_groups(male=9, female=9, male_c=12)
+
+    found = published(table, zones, tmp_path / "out")
+
+    assert found == {("c", "male"): 12}
+    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    with pytest.raises(VerificationError, match="tells of groups"):
+        published(table, zones, tmp_path / "careless")
+
+
+def test_a_group_may_be_hidden_by_either_test(tmp_path, monkeypatch):
+    """Two groups are hidden, one for its persons and one for its weight: their total would tell that both are there."""
+    rows = [("b", "m", 200.0, 12), ("b", "f", 200.0, 12), ("c", "f", 250.0, 9), ("c", "m", 90.0, 10)]
+    whole = [("a", end, sex, weight) for end, sex, weight, size in rows for _ in range(size)]
+    table = pa.table(dict(zip(("origin", "destination", "sex", "weight"), zip(*whole, strict=True), strict=True)))
+    table = table.append_column("person", pa.array([f"p{number}" for number in range(len(whole))]))
+    zones = of_groups(m=1)[1]
+    flows = fv.build_flows(table, zones=zones, unit="person", weight="weight", by="sex")
+
+    def release(folder):
+        made = fv.anonymize(flows, "suppression", k=10, k_weight=1000, totals=True)
+        fv.verify(made.write(folder), table, zones=zones)
+        return made.flows["sex"].to_pylist()
+
+    assert sorted(release(tmp_path / "out")) == ["f", "m"]
+    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    with pytest.raises(VerificationError, match="tells of groups"):
+        release(tmp_path / "careless")
+
+
+@pytest.mark.parametrize("columns", [{"by": "sex"}, {"time": "hour-of-day"}])
+def test_groups_beside_a_whole_do_not_tell_others(columns, tmp_path, monkeypatch):
+    """28 less 10 women are 18 of two groups that are hidden: the women's flow would tell that there are 9 of each.
+
+    The same with hours of the day in place of groups.
+    """
+    table, zones = of_groups(f=10, m=9, x=9, f_c=11, m_c=12, x_c=12)
+    hours = {"f": 6, "m": 7, "x": 8}
+    times = [datetime(2024, 1, 2, hours[sex], tzinfo=UTC) for sex in table["sex"].to_pylist()]
+    table = table.append_column("start_time", pa.array(times))
+    fv.anonymize(fv.build_flows(table, zones=zones), "suppression", k=10).write(tmp_path / "whole")
+    flows = fv.build_flows(table, zones=zones, **columns)
+
+    def release(folder):
+        made = fv.anonymize(flows, "suppression", k=10, beside=tmp_path / "whole")
+        fv.verify(made.write(folder), table, zones=zones, beside=tmp_path / "whole")
+        return made.flows["destination"].to_pylist()
+
+    assert release(tmp_path / "out") == ["ward:2", "ward:2"]
+    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    with pytest.raises(VerificationError, match="tells of groups"):
+        release(tmp_path / "careless")
+
+
+def test_nothing_to_publish_beside_a_release(tmp_path):
+    """Groups that are all too small are no bug."""
+    table, zones = of_groups(f=6, m=6)
+    fv.anonymize(fv.build_flows(table, zones=zones), "suppression", k=10).write(tmp_path / "whole")
+
+    with pytest.raises(PromiseError, match="no flow reaches"):
+        fv.anonymize(fv.build_flows(table, zones=zones, by="sex"), "suppression", k=10, beside=tmp_path / "whole")
 
 
 def test_nobody_can_tell_a_few_from_none():

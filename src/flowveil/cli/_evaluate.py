@@ -34,7 +34,7 @@ def evaluate(
     """Measure what a release lost against the trips it was made from. The figures are private."""
     with progress() as doing:
         doing("measuring")
-        options.tell_condition(folder, where)
+        options.tell_input(folder, columns, where)
         figures = fv.evaluate(
             folder,
             options.with_query(against, query),

@@ -16,7 +16,7 @@ from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._parse import pairs, people
 from flowveil.cli._presets import PRESETS, choose_k
 from flowveil.cli._terminal import note
-from flowveil.engine import DUCKDB, SPARK, filtered, open_source
+from flowveil.engine import DUCKDB, SPARK, describe_input, open_source
 from flowveil.methods import find_method
 from flowveil.problem import AUTO
 from flowveil.release import DEFAULT_LOSS, DEFAULT_METHOD, read_audit, remembered
@@ -173,11 +173,11 @@ class DemandOptions:
         return {"k": asked["k"], "k_weight": None if asked["k_weight"] == AUTO else asked["k_weight"]}
 
 
-def tell_condition(folder: Path, where: str | None) -> None:
-    """Say which rows of the input are looked at, if --where or the audit file says so: somebody else may have."""
-    condition = where or remembered(read_audit(folder)).where
-    if condition is not None:
-        note(filtered(condition))
+def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
+    """Say which rows and columns of the input are looked at, if options or the audit file say so: anybody may have."""
+    story = remembered(read_audit(folder))
+    for sentence in describe_input(where or story.where, parse_columns(columns) or story.columns or {}):
+        note(sentence)
 
 
 def with_query(source: str | None, query: str | None) -> Any:

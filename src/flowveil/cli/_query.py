@@ -60,7 +60,7 @@ def query(
 def _measure(folder: Path, against: str, *, as_json: bool) -> None:
     with progress() as doing:
         doing("asking many queries")
-        options.tell_condition(folder, None)
+        options.tell_input(folder, None, None)
         rows = query_errors(folder, against)
     if as_json:
         print_json(rows)

@@ -40,7 +40,7 @@ def report(
     with progress() as doing:
         doing("drawing")
         if against is not None:
-            options.tell_condition(folder, where)
+            options.tell_input(folder, columns, where)
         path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where, overwrite=overwrite)
     if against is None:
         typer.echo(f"wrote {path.name} in {path.parent} (safe to publish)")

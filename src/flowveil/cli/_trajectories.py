@@ -22,11 +22,11 @@ from flowveil.cli._options import (
     Report,
     Where,
     takes,
-    tell_condition,
+    tell_input,
 )
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import note, print_json, progress, show
-from flowveil.engine import filtered
+from flowveil.engine import describe_input
 from flowveil.release import check_target
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
@@ -117,12 +117,13 @@ def verify(
         result = paths.verify(folder, against, columns=parse_columns(columns), where=where)
     if as_json:
         numbers = {"groups": result.groups, "users": result.users}
-        print_json({"verified": True, **numbers, "checks": list(result.checks), "where": result.where})
+        told = {"where": result.where, "columns": result.columns}
+        print_json({"verified": True, **numbers, "checks": list(result.checks), **told})
         return
     for check in result.checks:
         typer.echo(f"  ok  {check}")
-    if result.where is not None:
-        typer.echo(filtered(result.where))
+    for sentence in describe_input(result.where, result.columns):
+        typer.echo(sentence)
     typer.echo(f"verified: every promise of {folder} holds")
 
 
@@ -161,7 +162,7 @@ def evaluate(
     _check_plots(plots, paths.TrajectoryEvaluation.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("measuring")
-        tell_condition(folder, where)
+        tell_input(folder, columns, where)
         found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
         figures = found.figures()
     _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)

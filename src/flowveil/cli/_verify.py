@@ -12,7 +12,7 @@ from flowveil._errors import InputError
 from flowveil.cli import _options as options
 from flowveil.cli._parse import columns as parse_columns
 from flowveil.cli._terminal import print_json, progress
-from flowveil.engine import filtered
+from flowveil.engine import describe_input
 from flowveil.release._write import FLOWS, TRAJECTORIES, find_release
 
 
@@ -40,12 +40,13 @@ def verify(
         trips = options.with_query(against, query)
         result = fv.verify(folder, trips, zones=zones, columns=parse_columns(columns), where=where, beside=beside)
     if as_json:
-        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks), "where": result.where})
+        told = {"where": result.where, "columns": result.columns}
+        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks), **told})
         return
     for check in result.checks:
         typer.echo(f"  {'--' if check.startswith('not checked') else 'ok'}  {check}")
-    if result.where is not None:
-        typer.echo(filtered(result.where))
+    for sentence in describe_input(result.where, result.columns):
+        typer.echo(sentence)
     if any(check.startswith("not checked") for check in result.checks):
         typer.echo(f"verified: structure and budget of {folder} hold")
     else:

@@ -1,7 +1,7 @@
 """The one room that talks to a database engine."""
 
 from flowveil.engine._aggregate import Aggregate, Labels
-from flowveil.engine._condition import Condition, check_condition, filtered, without_errors
+from flowveil.engine._condition import Condition, check_condition, describe_input, without_errors
 from flowveil.engine._duckdb import column_names
 from flowveil.engine._engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil.engine._keys import WEIGHT_UNIT
@@ -34,7 +34,7 @@ __all__ = [
     "column_names",
     "count_points",
     "counting",
-    "filtered",
+    "describe_input",
     "open_source",
     "scan",
     "without_errors",

@@ -12,7 +12,7 @@ from flowveil._errors import InputError
 from flowveil.engine._duckdb import connection, shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from flowveil.engine._source import Source
 
@@ -77,9 +77,15 @@ def without_errors(where: Condition | None) -> Condition | None:
     return None if where is None else Condition(f"TRY({where})")
 
 
-def filtered(where: str) -> str:
-    """Say that a condition left rows out; it may come from a file that somebody planted, so it is quoted."""
-    return f"only rows with {where!r} were looked at"
+def describe_input(where: str | None, columns: Mapping[str, str]) -> list[str]:
+    """Say which rows were looked at, and which columns were taken for what.
+
+    Both may come from a file that somebody planted, so they are quoted.
+    """
+    said = [] if where is None else [f"only rows with {where!r} were looked at"]
+    if columns:
+        said.append("columns were read as " + ", ".join(f"{name!r} = {column!r}" for name, column in columns.items()))
+    return said
 
 
 def _written_anew(con: duckdb.DuckDBPyConnection, text: str) -> str:

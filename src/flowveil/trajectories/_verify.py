@@ -5,7 +5,7 @@ It compares raw longitudes, latitudes and moments with the published boxes, with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import asin, cos, degrees, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ class TrajectoryVerification:
     users: int
     unsupported: float
     where: str | None = None  # the condition on the samples: no others were looked at
+    columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
 
 
 def verify(
@@ -80,6 +81,7 @@ def verify(
         users=int(table.sizes.sum()),
         unsupported=unsupported,
         where=source.where,
+        columns=source.mapping,
     )
 
 

@@ -109,6 +109,7 @@ def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: _Crowds, lar
     there = len(crowds.groups)
     known = max(there, len(set(group)) + 1)
     caps = [cap for cap in largest if cap > 0]
+    axes = 2 if "time" in groups.slots.divided - whole.slots.divided else 3  # steps of time may be what groups are
     for flow in range(len(whole.flows)):
         low, high = first[1][flow], end[1][flow]
         inside = ((low <= first[0]) & (end[0] <= high)).all(axis=1)
@@ -120,7 +121,7 @@ def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: _Crowds, lar
             for atom in np.flatnonzero(atoms.second == flow).tolist()
             if atoms.first[atom] == NONE or not inside[atoms.first[atom]]
         ]
-        same = meeting[((low == first[0]) & (high == end[0])).all(axis=1)[meeting]]
+        same = meeting[((low == first[0]) & (high == end[0]))[:, :axes].all(axis=1)[meeting]]
         fewest = there - len({group[other] for other in meeting.tolist()})
         most = known - len({group[other] for other in same.tolist()})
         for size, cap in zip(crowds.count(rest), largest, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,7 @@ class Verification:
     flows: int  # flows of the release
     trips_read: int  # rows of the input, usable or not
     where: str | None = None  # the condition on these rows: no others were looked at
+    columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
 
 
 def verify(
@@ -120,7 +121,7 @@ def verify(
         found.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder):
         found.append(CHECKED_REPORT)
-    return Verification(tuple(found), len(flows), counts.rows, table.where)
+    return Verification(tuple(found), len(flows), counts.rows, table.where, table.mapping)
 
 
 def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewhere) -> Layer:
