@@ -80,7 +80,9 @@ def test_every_option_is_known_here():
     assert set(inspect.signature(anonymize).parameters) == NEEDED | set.union(*USED.values()) | VALUES.keys()
 
 
-@pytest.mark.parametrize(("way", "option"), [(way, option) for way in WAYS for option in VALUES.keys() - USED[way]])
+@pytest.mark.parametrize(
+    ("way", "option"), [(way, option) for way in WAYS for option in sorted(VALUES.keys() - USED[way])]
+)
 def test_what_would_change_nothing_is_refused(way, option, source, tmp_path, capsys):
     """The error names the option, whatever its value; nothing is written."""
     name = f"-{option}" if len(option) == 1 else f"--{option.replace('_', '-')}"
