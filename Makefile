@@ -26,7 +26,7 @@ demo: $(VENV)/.installed
 	$(BIN)/flowveil demo -o flowveil-demo --overwrite
 
 test: lint tools
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the files that start clusters first: at the end one of them would run alone while other cores have nothing."""
+    items.sort(key=lambda item: not item.path.name.startswith("test_spark"))
+
+
 @pytest.fixture(scope="session")
 def city_trips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write trips of 500 persons with coordinates."""
