@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the files that start clusters first: at the end one of them would run alone while other cores have nothing."""
+    """Run the files that start clusters first: at the end one of them would run alone while other cores wait."""
     items.sort(key=lambda item: not item.path.name.startswith("test_spark"))
 
 
