@@ -131,7 +131,7 @@ def test_a_user_without_samples_is_no_crowd():
         trajectories.anonymize(_rows(*_APART), 2, bbox=(-1, -1, 1, 1), max_extent="1km", max_duration="6h")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.one_of(small_sets(), scattered_sets()),
     st.integers(2, 3),
