@@ -53,8 +53,8 @@ def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.Duc
             yield con
         except duckdb.Error as error:
             if "Out of Memory Error" in str(error):  # also where one query reads from another
-                raise InputError(f"the memory allowed is not enough: {first_line(error)}", "raise --memory") from None
-            raise InputError(f"the trips cannot be read: {first_line(error)}", _hint(error)) from None
+                raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
+            raise InputError(f"the trips cannot be read: {_first_line(error)}", _hint(error)) from None
         finally:
             con.close()
 
@@ -200,7 +200,7 @@ def _hint(error: duckdb.Error) -> str:
     return "check the file and the columns that are named"
 
 
-def first_line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """Return the first line of an error, with values masked unless it speaks of names and syntax only."""
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     about_names = isinstance(error, duckdb.BinderException | duckdb.ParserException | duckdb.CatalogException)

@@ -29,6 +29,11 @@ class Whole:
     divided_by: Sequence[str]  # the columns that tell groups apart
 
 
+def whole_of(totals: Solution, slot_of_matrix: IntArray, divided_by: Sequence[str]) -> Whole:
+    """Return totals as what groups are parts of."""
+    return Whole(totals.origin, totals.destination, totals.time, _matrix(totals), slot_of_matrix, divided_by)
+
+
 def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArray) -> dict[int, IntArray]:
     """Return the flows of the whole that tell that a hidden group is not empty, with the flows of groups inside each.
 

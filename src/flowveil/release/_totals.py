@@ -11,7 +11,7 @@ from flowveil._errors import InputError
 from flowveil.difference import Atoms, make_atoms, withhold_exposing
 from flowveil.release._earlier import lay_over
 from flowveil.release._tables import TOTAL
-from flowveil.release._telling import Whole, find_telling
+from flowveil.release._telling import find_telling, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +41,7 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     whole = replace(problem, flows=flows)
     found = solve(whole)
     first = found.group[entry]
-    slot = np.zeros(len(found.origin), np.int64) if found.matrix is None else found.matrix
-    totals = Whole(found.origin, found.destination, found.time, slot, step, problem.flows.provenance.by)
+    totals = whole_of(found, step, problem.flows.provenance.by)
     telling = list(find_telling(problem, solution, totals, first))
     first = np.where(np.isin(first, telling), -1, first)
 

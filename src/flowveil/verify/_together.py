@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil.difference import Atoms, find_exposed
 from flowveil.engine import scan
@@ -15,8 +16,6 @@ from flowveil.verify._rows import usable_rows, whole_millionths
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
-
-    import pyarrow as pa
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil.engine import Request
@@ -80,9 +79,11 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
         rows = np.flatnonzero((flows[0] != NONE) | (flows[1] != NONE))
         key = (flows[0][rows] + 1) * width + flows[1][rows] + 1
         crowds.add(batch, request, rows, key)
-        values = [batch.column(f"by_{request.by.index(name)}").filter(known).to_pylist() for name in columns]
-        values += [] if timed is None else [timed.slots.steps(batch, known).tolist()]
-        crowds.groups.update(zip(*values, strict=True))
+        if apart:
+            seen = {name: batch.column(f"by_{request.by.index(name)}").filter(known) for name in columns}
+            seen |= {} if timed is None else {"time": pa.array(timed.slots.steps(batch, known))}
+            distinct = pa.table(seen).group_by(list(seen)).aggregate([])
+            crowds.groups.update(zip(*(column.to_pylist() for column in distinct.columns), strict=True))
     for layer, total in zip((first, second), trips, strict=True):
         if (bad := np.flatnonzero(total[:-1] != layer.flows.trips)).size:
             raise broken(
@@ -160,10 +161,11 @@ def _bounds(one: Layer, other: Layer) -> tuple[list[IntArray], list[IntArray]]:
     """Return first and end of flows of two layers on the same axes: origins, destinations, time."""
     firsts: list[list[IntArray]] = [[], []]
     ends: list[list[IntArray]] = [[], []]
+    ground = one.ground.joined(other.ground)
     for axis in ("origin", "destination"):
         ids = [getattr(layer.flows, axis) for layer in (one, other)]
         areas = sorted({*ids[0], *ids[1]})
-        forest = one.ground.joined(other.ground).side(areas).forest
+        forest = ground.side(areas).forest
         number = {area: place for place, area in enumerate(areas)}
         for layer, names in enumerate(ids):
             flows = np.array([number[name] for name in names], np.int64)
