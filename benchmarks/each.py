@@ -12,8 +12,8 @@ from pathlib import Path
 
 import flowveil as fv
 from benchmarks.data import SHARED
-from flowveil.methods import find_method
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import find_method
+from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import write_city
 
 TRIPS, ZONES = SHARED / "nyc_tlc_green_trips_2020_2025.parquet", SHARED / "nyc_taxi_zones.parquet"

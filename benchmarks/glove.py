@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks import plain_glove_od
 from benchmarks.data import cab_flows
-from flowveil.methods import _glove_merge, glove
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import glove, glove_merge
+from flowveil._problem import Problem, Requirement
 
 COMPARED = 2_000  # flows at which the naive version is run, too
 SIZES = (5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
@@ -64,7 +64,7 @@ def _sample(flows, size):
 def _solve(problem):
     points, crowd = glove.positions(problem), glove.make_crowd(problem)
     start = time.process_time()
-    found = _glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, (10, 0, 1), problem.budget)
+    found = glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, (10, 0, 1), problem.budget)
     return time.process_time() - start, found
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 import flowveil as fv
 from benchmarks.data import SHARED
-from flowveil.flows import add_by_group
-from flowveil.methods import find_method
-from flowveil.problem import Problem, Requirement
+from flowveil._flows import add_by_group
+from flowveil._methods import find_method
+from flowveil._problem import Problem, Requirement
 
 LEAST_TRIPS = 5_000
 METHODS = ("mosaic", "nested", "atg-dual")

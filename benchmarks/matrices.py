@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.data import CABS, CABS_BBOX
 from flowveil import add_noise, build_matrix, build_tile_matrix
-from flowveil.matrices._area_workloads import answer_leaves, lay_grid
-from flowveil.matrices._boxes import non_negative
-from flowveil.matrices._methods import BOX_METHODS
-from flowveil.matrices._points import Points
-from flowveil.matrices._workloads import PLACEMENTS, SIZES, answer_boxes, make_workload, mre
-from flowveil.noise import Ledger
+from flowveil._matrices.area_workloads import answer_leaves, lay_grid
+from flowveil._matrices.boxes import non_negative
+from flowveil._matrices.methods import BOX_METHODS
+from flowveil._matrices.points import Points
+from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_boxes, make_workload, mre
+from flowveil._noise import Ledger
 from flowveil.synthetic import CITY_BBOX, City
 
 SIDE = 1000

@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import flowveil as fv
+from flowveil._compare.peak import peak_memory
+from flowveil._engine import visits
 from flowveil._memory import REST
-from flowveil.compare._peak import peak_memory
-from flowveil.engine import _visits
-from flowveil.problem import _builder, _room
+from flowveil._problem import builder, room
 from flowveil.synthetic import CITY_BBOX, write_city
 
 CASES = [  # trips, grid, unit, k
@@ -66,18 +66,18 @@ def measure(path, grid, unit, k):
         start_again()
         base = peak_memory()
         later, solve, cells = [], [], []
-        _visits.check_room = lambda _, needed, *__: later.append((needed + REST) / 1e6)
-        _room.check_room = lambda _, needed, *__: solve.append((needed + REST) / 1e6)
-        check_cells = _builder.check_cells
-        _builder.check_cells = lambda flows, count: cells.append(count) or check_cells(flows, count)
+        visits.check_room = lambda _, needed, *__: later.append((needed + REST) / 1e6)
+        room.check_room = lambda _, needed, *__: solve.append((needed + REST) / 1e6)
+        check_cells = builder.check_cells
+        builder.check_cells = lambda flows, count: cells.append(count) or check_cells(flows, count)
         flows = fv.build_flows(path, grid, memory=MEMORY, **options)
         reading = start_again() - base
         release = fv.anonymize(flows, k=int(k))
         solving = start_again() - base
         release.write(Path(folder) / "out")
         writing = peak_memory() - base
-    visits = 0 if flows.people is None else len(flows.people.pair)
-    return [visits, len(flows), cells[-1], reading, solving, solve[-1], writing, later[-1]]
+    number = 0 if flows.people is None else len(flows.people.pair)
+    return [number, len(flows), cells[-1], reading, solving, solve[-1], writing, later[-1]]
 
 
 def start_again():

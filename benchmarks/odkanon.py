@@ -6,9 +6,9 @@ import time
 
 from benchmarks import plain_odkanon
 from benchmarks.data import cab_flows
-from flowveil.flows import add_by_group
-from flowveil.methods import odkanon
-from flowveil.problem import Problem, Requirement
+from flowveil._flows import add_by_group
+from flowveil._methods import odkanon
+from flowveil._problem import Problem, Requirement
 
 REPEATS = 3  # the best of these counts
 

@@ -6,8 +6,8 @@ import time
 
 import flowveil as fv
 from benchmarks.data import cab_flows
-from flowveil.methods import find_method
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import find_method
+from flowveil._problem import Problem, Requirement
 
 METHODS = ("mosaic", "nested", "crosscut")
 REPEATS = 3  # the best of these counts

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowveil.flows import Flows
+    from flowveil._flows import Flows
 
 
 def solve(flows: Flows, k: int, levels: int = 3, filter_budget: float = 0.1, balance: float = 0.03):

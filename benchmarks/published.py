@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks import plain_mondrian
 from benchmarks.data import cab_flows
-from flowveil.methods import find_method, mondrian
-from flowveil.places import make_frame, tile_points
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import find_method, mondrian
+from flowveil._places import make_frame, tile_points
+from flowveil._problem import Problem, Requirement
 
 REPEATS = 3  # the best of these counts
 LEAST_RATIO = 20

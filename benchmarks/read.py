@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 import flowveil as fv
-from flowveil.places._h3index import cells_of_points, cells_of_points_reference
+from flowveil._places.h3index import cells_of_points, cells_of_points_reference
 from flowveil.synthetic import CITY_BBOX, write_city
 
 TRIPS = 1_000_000

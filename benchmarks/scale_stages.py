@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import flowveil as fv
-from flowveil.compare._peak import peak_memory
-from flowveil.engine._duckdb import connection
-from flowveil.engine._keys import Tally, key_batches
-from flowveil.flows._build import make_request
-from flowveil.places import choose_places
-from flowveil.places._h3index import cells_of_points, cells_of_points_reference
-from flowveil.problem import _problem
+from flowveil._compare.peak import peak_memory
+from flowveil._engine.duckdb import connection
+from flowveil._engine.keys import Tally, key_batches
+from flowveil._flows.build import make_request
+from flowveil._places import choose_places
+from flowveil._places.h3index import cells_of_points, cells_of_points_reference
+from flowveil._problem import problem
 from flowveil.synthetic import CITY_BBOX
 
 MEMORY = "4GB"
@@ -37,14 +37,14 @@ def release(path):
     fv.anonymize(fv.build_flows(first_trips(path), "h3:8"))  # compiles
     found = floor(path) | ingest(path)
     cube = []
-    build = _problem.build_cube
+    build = problem.build_cube
 
     def timed_build(problem):
         seconds, result = timed(lambda: build(problem))
         cube.append(seconds)
         return result
 
-    _problem.build_cube = timed_build
+    problem.build_cube = timed_build
     before = time.process_time()
     found["flows"], flows = timed(
         lambda: fv.build_flows(path, "h3:10", bbox=CITY_BBOX, unit="person_id", memory=MEMORY)

@@ -6,10 +6,10 @@ import time
 
 from benchmarks import plain_mosaic
 from benchmarks.data import cab_flows
-from flowveil.methods import atg, crosscut, mosaic, nested
-from flowveil.methods._cuts import mosaic_splits
-from flowveil.methods._lagrange import bracket
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import atg, crosscut, mosaic, nested
+from flowveil._methods.cuts import mosaic_splits
+from flowveil._methods.lagrange import bracket
+from flowveil._problem import Problem, Requirement
 
 REPEATS = 3  # the best of these counts
 

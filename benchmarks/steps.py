@@ -9,8 +9,8 @@ import time
 
 import flowveil as fv
 from benchmarks.data import SHARED
-from flowveil.methods import find_method
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import find_method
+from flowveil._problem import Problem, Requirement
 
 TRIPS, ZONES = SHARED / "nyc_tlc_green_trips_2020_2025.parquet", SHARED / "nyc_taxi_zones.parquet"
 STEPS = ("hour-of-week", "1h")

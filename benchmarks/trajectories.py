@@ -14,12 +14,12 @@ from numba import njit
 
 from benchmarks.data import SHARED
 from benchmarks.trajectory_growth import growth_svg
+from flowveil._trajectories.glove import _Run, choose_kernel, glove
+from flowveil._trajectories.kernels import stretch
+from flowveil._trajectories.neighbors import Workers
+from flowveil._trajectories.pool import Pool
 from flowveil.synthetic import PHONES_BBOX, phones
 from flowveil.trajectories import read_trajectories
-from flowveil.trajectories._glove import _Run, choose_kernel, glove
-from flowveil.trajectories._kernels import stretch
-from flowveil.trajectories._neighbors import Workers
-from flowveil.trajectories._pool import Pool
 
 CHECKINS = SHARED / "gowalla_nyc_checkins.parquet"
 CHECKINS_BBOX = (-74.3, 40.4, -73.6, 41.0)

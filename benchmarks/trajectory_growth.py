@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from flowveil.charts._ticks import log_ticks
+from flowveil._charts.ticks import log_ticks
 
 WIDTH, HEIGHT = 640, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 36, 44, 48

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flowveil.report._land import clip
+from flowveil._report.shoreline import clip
 
 _TARGET = Path(__file__).parents[1] / "src" / "flowveil" / "report" / "assets" / "land-50m.npz"
 _UNIT = 0.0036  # degrees; the step of the file that this reads

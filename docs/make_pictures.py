@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import flowveil as fv
-from flowveil.charts import areas_svg, frontier_svg
+from flowveil._charts import areas_svg, frontier_svg
 from flowveil.synthetic import CITY_BBOX, write_city
 
 FOLDER = Path(__file__).parent / "pictures"

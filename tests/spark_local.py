@@ -11,9 +11,9 @@ from pathlib import Path
 from pyspark import SparkContext
 
 import flowveil as fv
-from flowveil.engine import counting
-from flowveil.flows._build import make_request
-from flowveil.places import choose_places
+from flowveil._engine import counting
+from flowveil._flows.build import make_request
+from flowveil._places import choose_places
 
 
 def family(process):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from flowveil.flows import Flows, People
-from flowveil.places import H3Grid, Hierarchy
+from flowveil._flows import Flows, People
+from flowveil._places import H3Grid, Hierarchy
 
 
 @st.composite

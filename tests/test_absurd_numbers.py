@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowveil import methods
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, phones
 from tests.test_bad_input import BOX, ROWS, TRIPS
 from tests.test_command_line import COMMANDS

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowveil.verify import _apart
-from flowveil.verify._apart import find_overlap
+from flowveil._verify import apart
+from flowveil._verify.apart import find_overlap
 
 
 def overlaps(low, high):
@@ -43,7 +43,7 @@ def test_equals_all_pairs(data):
     expected = overlaps(low, high)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_apart, "_FEW", 2)
+        patch.setattr(apart, "_FEW", 2)
         found = find_overlap(low, high)
 
     assert found in expected if expected else found is None

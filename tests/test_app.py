@@ -23,12 +23,12 @@ import pytest
 import uvicorn
 
 import flowveil as fv
-from flowveil.app._api import make_api
-from flowveil.app._files import Files, shown_name
-from flowveil.app._guard import HEADERS, Guard
-from flowveil.app._jobs import Jobs
-from flowveil.app._picture import picture
-from flowveil.cli._main import run
+from flowveil._app.api import make_api
+from flowveil._app.files import Files, shown_name
+from flowveil._app.guard import HEADERS, Guard
+from flowveil._app.jobs import Jobs
+from flowveil._app.picture import picture
+from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, write_demo_city
 
 TOKEN = "the-token"  # noqa: S105

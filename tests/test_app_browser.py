@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 from tests.browser import open_chromium, open_page
 
 HOSTILE = '<img src=x onerror="document.title=1">'

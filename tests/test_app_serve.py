@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "src" / "flowveil" / "app" / "assets"
@@ -108,7 +108,7 @@ class TestServe:
     @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
     def test_missing_extra(self, missing):
         """Without the extra it says what to install."""
-        code = f"import sys; sys.modules[{missing!r}] = None; from flowveil.cli import main; main(['serve'])"
+        code = f"import sys; sys.modules[{missing!r}] = None; from flowveil._cli import main; main(['serve'])"
 
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 

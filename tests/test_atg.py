@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError, PromiseError
-from flowveil.methods import atg
-from flowveil.methods._cuts import solution_of
-from flowveil.methods._treecut import best_cut
-from flowveil.places import ROOT
+from flowveil._methods import atg
+from flowveil._methods.cuts import solution_of
+from flowveil._methods.treecut import best_cut
+from flowveil._places import ROOT
 from tests.trees import Oracle, add_up, hierarchies, prices, problems
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 
 ROWS = 40
 BOX = "--bbox=4.4,50.2,4.9,50.6"

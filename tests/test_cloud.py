@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 from flowveil.synthetic import City
 
 TRIPS = City(seed=3, persons=60).trips(600)

@@ -18,7 +18,7 @@ import pytest
 import typer
 
 import flowveil as fv
-from flowveil.cli._main import app, run
+from flowveil._cli.commands import app, run
 
 PROJECT = Path(__file__).parent.parent
 DOCUMENT = PROJECT / "docs" / "command-line.md"
@@ -301,7 +301,7 @@ class TestProcess:
 
     def test_interrupted(self, tmp_path):
         """Ctrl-C ends with a word, not with a traceback, and leaves nothing."""
-        code = "import os, signal, sys, flowveil.cli as c, flowveil as f\n"
+        code = "import os, signal, sys, flowveil._cli as c, flowveil as f\n"
         code += "f.build_flows = lambda *a, **k: os.kill(os.getpid(), signal.SIGINT) or signal.pause()\n"
         code += "f.read_trips = lambda *a, **k: None\nc.main(['anonymize', 'x', '-o', 'out'])"
 

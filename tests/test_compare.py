@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.charts import comparison_svg
-from flowveil.cli._main import run
-from flowveil.compare import markdown
+from flowveil._charts import comparison_svg
+from flowveil._cli.commands import run
+from flowveil._compare import markdown
 from flowveil.synthetic import CITY_BBOX
 
 
@@ -79,8 +79,8 @@ def test_demands_of_anonymize(city_trips):
 
 def test_laplace_by_hand(city_zone_trips):
     """Errors of laplace are those of its release, laid out as dense matrices; persons cannot be compared."""
-    from flowveil.compare._noisy import _errors
-    from flowveil.matrices import add_noise, matrix_of_flows
+    from flowveil._compare.noisy import _errors
+    from flowveil._matrices import add_noise, matrix_of_flows
 
     flows = fv.build_flows(city_zone_trips, zones=city_zone_trips.with_name("zones.parquet"))
     matrix = matrix_of_flows(flows)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.engine import open_source
-from flowveil.engine._condition import FUNCTIONS, check_condition, without_errors
-from flowveil.engine._duckdb import connection, relation
+from flowveil._cli.commands import run
+from flowveil._engine import open_source
+from flowveil._engine.condition import FUNCTIONS, check_condition, without_errors
+from flowveil._engine.duckdb import connection, relation
 from flowveil.trajectories import read_trajectories
 
 ROWS = pa.table(

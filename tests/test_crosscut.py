@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import PromiseError
-from flowveil.methods import crosscut
-from flowveil.methods._grids import Grids
-from flowveil.places import ROOT, Hierarchy
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import crosscut
+from flowveil._methods.grids import Grids
+from flowveil._places import ROOT, Hierarchy
+from flowveil._problem import Problem, Requirement
 from tests.test_nested import is_one_cut
 from tests.trees import Oracle, make_flows, prices, problems
 

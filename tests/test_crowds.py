@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import flowveil as fv
-from flowveil.cli._main import app
-from flowveil.engine import Aggregate, Labels, Nodes, Tree, _local, _node_pairs, _spark_crowds
-from flowveil.engine._node_pairs import walk_down
-from flowveil.flows import WEIGHT_UNIT, Crowds, Measures, least_weight
-from flowveil.methods import find_method
-from flowveil.places import Hierarchy
-from flowveil.problem import Problem
+from flowveil._cli.commands import app
+from flowveil._engine import Aggregate, Labels, Nodes, Tree, local, node_pairs, spark_crowds
+from flowveil._engine.node_pairs import walk_down
+from flowveil._flows import WEIGHT_UNIT, Crowds, Measures, least_weight
+from flowveil._methods import find_method
+from flowveil._places import Hierarchy
+from flowveil._problem import Problem
 from flowveil.synthetic import CITY_BBOX, City
 from tests.trees import flows_between, hierarchies, make_flows, requirements
 
@@ -123,7 +123,7 @@ def test_walk_finds_all_crowds(rows, case, least_persons, least_weight):
         return dict(zip(("pair", "trips", "persons", "weight"), columns, strict=True))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_node_pairs, "_CHUNK_ROWS", rows)  # how many visits an executor looks at together
+        patch.setattr(node_pairs, "_CHUNK_ROWS", rows)  # how many visits an executor looks at together
         actual = walk_down(nodes, count)
 
     order = {hour: place for place, hour in enumerate(HOURS)}
@@ -229,7 +229,7 @@ def test_runs_of_persons(parts):
     """Runs are counted across batches."""
     batches = [pa.record_batch({"person": pa.array(part, pa.string())}) for part in parts]
 
-    (told,) = _node_pairs.runs_of_persons(batches)
+    (told,) = node_pairs.runs_of_persons(batches)
 
     assert told["runs"].to_pylist() == [sum(1 for _ in groupby(chain.from_iterable(parts)))]
 
@@ -327,11 +327,11 @@ def cluster(monkeypatch):
 
     @contextmanager
     def persons_stay(request, index, _, memory, step):
-        counted = _local.aggregate(request, index, memory, step)
-        alone = _local.aggregate(replace(request, unit=None), index, memory, step)
+        counted = local.aggregate(request, index, memory, step)
+        alone = local.aggregate(replace(request, unit=None), index, memory, step)
         yield alone, CountedHere(counted, request.weight is not None)
 
-    monkeypatch.setattr(_spark_crowds, "persons_stay", persons_stay)
+    monkeypatch.setattr(spark_crowds, "persons_stay", persons_stay)
 
 
 CITY = City(seed=5, persons=200)

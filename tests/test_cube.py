@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil.flows import Flows
-from flowveil.places import Hierarchy
-from flowveil.problem import Axis, Problem, Requirement, _kernels
+from flowveil._flows import Flows
+from flowveil._places import Hierarchy
+from flowveil._problem import Axis, Problem, Requirement, kernels
 from tests.trees import Oracle, flows_between, hierarchies, problems
 
 
@@ -136,14 +136,14 @@ def test_compiled_loops_equal_plain_ones(problem):
     """Numba changes the speed only."""
     expected = problem.cube
 
-    compiled = {name: getattr(_kernels, name) for name in ("split_groups", "descend", "sum_of_meters", "spread_error")}
+    compiled = {name: getattr(kernels, name) for name in ("split_groups", "descend", "sum_of_meters", "spread_error")}
     try:
         for name in compiled:
-            setattr(_kernels, name, getattr(_kernels, f"_{name}"))
+            setattr(kernels, name, getattr(kernels, f"_{name}"))
         plain = Problem(problem.flows, problem.requirement, 0, loss=problem.loss).cube
     finally:
         for name, function in compiled.items():
-            setattr(_kernels, name, function)
+            setattr(kernels, name, function)
 
     assert np.array_equal(plain.node, expected.node)
     assert plain.loss.tolist() == pytest.approx(expected.loss.tolist())

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import flowveil as fv
-from flowveil.app._jobs import RUNNING, WAITING, Jobs
+from flowveil._app.jobs import RUNNING, WAITING, Jobs
 from tests.hostile import marks, plant
 
 SOURCES = Path(fv.__file__).parent

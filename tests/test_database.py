@@ -12,7 +12,7 @@ import pytest
 from adbc_driver_postgresql import dbapi
 
 import flowveil as fv
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 from flowveil.synthetic import write_city
 from tests.postgres import PASSWORD, quoted, server
 
@@ -24,9 +24,9 @@ LIMIT = 900  # MB, of which Python with all libraries and compiled loops takes a
 # Runs the command and prints the most memory it had.
 MEASURED = """
 import sys
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 code = run(sys.argv[1:])
-from flowveil.compare._peak import peak_memory
+from flowveil._compare.peak import peak_memory
 print("peak", round(peak_memory()), file=sys.stderr)
 sys.exit(code)
 """

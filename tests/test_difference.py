@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowveil.difference import find_exposed, make_atoms, withhold_exposing
-from flowveil.flows import Flows, People
-from flowveil.places import H3Grid, Hierarchy
-from flowveil.problem import Requirement
+from flowveil._difference import find_exposed, make_atoms, withhold_exposing
+from flowveil._flows import Flows, People
+from flowveil._places import H3Grid, Hierarchy
+from flowveil._problem import Requirement
 
 
 def flows_of(persons):

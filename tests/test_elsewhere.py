@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.methods import find_method
-from flowveil.release._elsewhere import find_elsewhere
-from flowveil.release._manifest import promise_text
+from flowveil._cli.commands import run
+from flowveil._methods import find_method
+from flowveil._release.elsewhere import find_elsewhere
+from flowveil._release.manifest import promise_text
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import METHODS, set_value, write
 from tests.trees import Oracle, problems
@@ -278,8 +278,8 @@ def test_a_sum_of_two_hidden_flows_is_not_told(tmp_path, method, monkeypatch):
 
     assert release.metrics()["suppressed"] == pytest.approx(18 / flows.total)
     assert elsewhere_of(release) == {}
-    for module in ("_elsewhere", "_rectangles_elsewhere"):
-        monkeypatch.setattr(f"flowveil.release.{module}.pins_down", lambda *_: np.array([False]))
+    for module in ("elsewhere", "rectangles_elsewhere"):
+        monkeypatch.setattr(f"flowveil._release.{module}.pins_down", lambda *_: np.array([False]))
     careless = fv.anonymize(flows, method, k=10, elsewhere=True, **keywords)
     assert list(elsewhere_of(careless).values()) == [18]
     careless.write(tmp_path / "careless")

@@ -15,9 +15,9 @@ import pytest
 import shapely
 
 import flowveil as fv
-from flowveil import _files
-from flowveil.cli._main import run
-from flowveil.export import FORMATS
+from flowveil._cli.commands import run
+from flowveil._export import FORMATS
+from flowveil._folder import files as folder_files
 from flowveil.synthetic import CITY_BBOX
 
 
@@ -271,7 +271,7 @@ class TestWriting:
         def fail(*_arguments):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(_files, "_settle", fail)  # the last thing before it is put in place
+        monkeypatch.setattr(folder_files, "_settle", fail)  # the last thing before it is put in place
         with pytest.raises(KeyboardInterrupt):
             fv.export(release, to, tmp_path / "x", overwrite=True)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import flowveil as fv
-from flowveil import _files
-from flowveil._exchange import exchange
-from flowveil._files import (
+from flowveil._folder import files as folder_files
+from flowveil._folder.exchange import exchange
+from flowveil._folder.files import (
     BESIDE,
     check_file,
     check_folder,
@@ -23,28 +23,28 @@ from flowveil._files import (
     public_file,
     settle,
 )
-from flowveil._lock import hold_place
+from flowveil._folder.lock import hold_place
 
 # What the scripts below share: a folder `out` with a private file beside it, both of which say who wrote them.
 WRITER = """
 import os, signal, sys
 from pathlib import Path
-from flowveil import _files
+from flowveil._folder import files as folder_files
 from flowveil._errors import InputError
 
 folder, way = Path(sys.argv[1]), sys.argv[2]
 target = folder / "out"
 if way == "two steps":
-    _files.exchange = lambda one, other: False
+    folder_files.exchange = lambda one, other: False
 
 def write(who, overwrite=True):
-    check = lambda: _files.check_folder(target, "ours", lambda found: True, overwrite=overwrite)
-    with _files.new_folder(check, 0o755, _files.BESIDE) as new:
+    check = lambda: folder_files.check_folder(target, "ours", lambda found: True, overwrite=overwrite)
+    with folder_files.new_folder(check, 0o755, folder_files.BESIDE) as new:
         for name in ("one", "two"):
             (new / name).write_text(who)
         # The old one has a private report, the new one an assignment.
         for ending in (".audit.json", ".private.html" if who == "old" else ".assignment.parquet"):
-            _files.make_private(new.with_name(ending)).write_text(who)
+            folder_files.make_private(new.with_name(ending)).write_text(who)
 
 def clear():
     for path in [*target.iterdir(), *folder.glob("out.*")]:
@@ -52,7 +52,7 @@ def clear():
     target.rmdir()
 
 def look():
-    _files.settle(target)
+    folder_files.settle(target)
     if not target.exists():
         assert not [name for name in os.listdir(folder) if not name.startswith(".")], os.listdir(folder)
         return "absent"
@@ -84,7 +84,7 @@ def die_at(moment):
         return call
     for name in CHANGES:
         setattr(os, name, dying(getattr(os, name)))
-    _files.exchange = dying(_files.exchange)
+    folder_files.exchange = dying(folder_files.exchange)
 
 def run(work, moment):
     child = os.fork()
@@ -123,7 +123,7 @@ print(*sorted(os.listdir(folder)))
 KILLED_FILE = KILLED.replace(
     "CHANGES =",
     """
-from flowveil.release._write import add_private, add_report, addition
+from flowveil._release.write import add_private, add_report, addition
 
 home = folder / "out"
 target = {"file": home, "report": home / "report.html", "private": folder / "out.private.html"}[way]
@@ -132,7 +132,7 @@ if way != "file":
 
 def write(who):
     if way == "file":
-        with _files.private_file(target, overwrite=True) as new:
+        with folder_files.private_file(target, overwrite=True) as new:
             new.write_text(who)
     else:
         add = add_report if way == "report" else add_private
@@ -262,7 +262,7 @@ class TestFolder:
     def test_a_failure_before_the_swap(self, tmp_path, monkeypatch):
         """Without a system that exchanges folders: if the new one cannot take the place, the old one is put back."""
         write(tmp_path / "out", "old")
-        monkeypatch.setattr(_files, "exchange", lambda _one, _other: False)
+        monkeypatch.setattr(folder_files, "exchange", lambda _one, _other: False)
         rename = Path.rename
 
         def refuse(self, to):
@@ -323,7 +323,7 @@ class TestFolder:
 
     def test_waits_for_no_end(self, tmp_path, monkeypatch):
         """Whoever holds the place for too long is named, and nothing is written."""
-        monkeypatch.setattr(_files, "_PATIENCE", 0.05)
+        monkeypatch.setattr(folder_files, "_PATIENCE", 0.05)
 
         with hold_place(tmp_path / "out", 0), pytest.raises(fv.InputError, match="another process is writing"):
             write(tmp_path / "out", "new")
@@ -332,7 +332,7 @@ class TestFolder:
 
     def test_without_locks(self, tmp_path, monkeypatch):
         """Where the system has no locks, one writer works as anywhere."""
-        monkeypatch.setattr("flowveil._lock.fcntl", None)
+        monkeypatch.setattr("flowveil._folder.lock.fcntl", None)
 
         write(tmp_path / "out", "old")
         write(tmp_path / "out", "new")

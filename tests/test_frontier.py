@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import flowveil as fv
-from flowveil.charts import areas_svg, frontier_svg, frontier_text
-from flowveil.cli._main import run
+from flowveil._charts import areas_svg, frontier_svg, frontier_text
+from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX
 
 ABLE = [method.name for method in fv.methods() if method.frontier]

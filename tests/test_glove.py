@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.methods import _glove_index, _glove_merge, glove
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import glove, glove_index, glove_merge
+from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import CITY_BBOX
 from tests.trees import flows_between, hierarchies, requirements
 
@@ -35,7 +35,7 @@ def least_of(problem):
 def run_kernel(problem, points):
     """Return merges, finished groups and trips left over of the compiled kernel."""
     crowd = glove.make_crowd(problem)
-    return _glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, least_of(problem), problem.budget)
+    return glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, least_of(problem), problem.budget)
 
 
 @settings(max_examples=100, deadline=None)
@@ -83,11 +83,11 @@ def test_compiled_kernels_equal_plain(city_trips):
     compiled = run_kernel(problem, points)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (_glove_index, _glove_merge):
+        for module in (glove_index, glove_merge):
             for name in [name for name in vars(module) if f"_{name}" in vars(module)]:
                 patch.setattr(module, name, getattr(module, f"_{name}"))
         for name in ("plant", "fit", "refit", "nearest"):
-            patch.setattr(_glove_merge, name, getattr(_glove_index, f"_{name}"))
+            patch.setattr(glove_merge, name, getattr(glove_index, f"_{name}"))
         plain = run_kernel(problem, points)
 
     assert all(np.array_equal(one, other) for one, other in zip(compiled, plain, strict=True))

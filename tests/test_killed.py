@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flowveil._scratch import scratch_folder
+from flowveil._folder.scratch import scratch_folder
 from flowveil.synthetic import City
 
 # Kills or interrupts itself at the n-th call of a function: in the middle of reading, of solving, of writing.
 DYING = """
 import os, signal, sys
 from importlib import import_module
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 
 module, name, moment = sys.argv[1], sys.argv[2], int(sys.argv[3])
 owner = import_module(module)
@@ -37,10 +37,10 @@ setattr(owner, name, dying)
 sys.exit(run(sys.argv[4:]))
 """
 STAGES = {
-    "reading": ("flowveil.places._h3grid", "cells_of_points", 4),
-    "grouped": ("flowveil.engine._local", "read_visits", 1),
-    "solving": ("flowveil.problem._problem", "build_cube", 1),
-    "writing": ("flowveil._files", "_sync", 2),
+    "reading": ("flowveil._places.h3grid", "cells_of_points", 4),
+    "grouped": ("flowveil._engine.local", "read_visits", 1),
+    "solving": ("flowveil._problem.problem", "build_cube", 1),
+    "writing": ("flowveil._folder.files", "_sync", 2),
 }
 FILES = {"flows.parquet", "areas.parquet", "manifest.json"}
 
@@ -129,7 +129,7 @@ class TestFolders:
     def test_in_use(self, temporary):
         """The folder of a living process, this one or another, stays; it is gone when the process is done with it."""
         holding = (
-            "from flowveil._scratch import scratch_folder\nwith scratch_folder() as f: print(f, flush=True); input()"
+            "from flowveil._folder import scratch_folder\nwith scratch_folder() as f: print(f, flush=True); input()"
         )
         other = subprocess.Popen(
             [sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

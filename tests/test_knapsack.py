@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, anonymize, build_flows
-from flowveil.methods import _knapsack, knapsack
-from flowveil.methods._volumes import origin_cut
-from flowveil.places import ROOT
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import knapsack, tree_knapsack
+from flowveil._methods.volumes import origin_cut
+from flowveil._places import ROOT
+from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import CITY_BBOX
 from tests.trees import Oracle, flows_between, hierarchies, problems
 
@@ -75,13 +75,13 @@ def test_compiled_kernel_equals_plain(flows, k, delta):
         np.ascontiguousarray(cube.splittable[1, rows]),
     )
 
-    compiled = _knapsack.solve_tree(*inputs)
+    compiled = tree_knapsack.solve_tree(*inputs)
 
-    plain = {name: getattr(_knapsack, f"_{name}") for name in ("combine", "finish", "grown", "fill")}
+    plain = {name: getattr(tree_knapsack, f"_{name}") for name in ("combine", "finish", "grown", "fill")}
     with pytest.MonkeyPatch.context() as patch:
         for name, function in plain.items():
-            patch.setattr(_knapsack, name, function)
-        assert _knapsack._solve_tree(*inputs).tolist() == compiled.tolist()
+            patch.setattr(tree_knapsack, name, function)
+        assert tree_knapsack._solve_tree(*inputs).tolist() == compiled.tolist()
 
 
 def test_budget_holds_on_the_city(city_trips):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.matrices._laplace import laplace
-from flowveil.matrices._points import Points
-from flowveil.noise import PARTS, Ledger, _sparse, positive_share
+from flowveil._cli.commands import run
+from flowveil._matrices.laplace import laplace
+from flowveil._matrices.points import Points
+from flowveil._noise import PARTS, Ledger, positive_share, sparse
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import set_value, write
 
@@ -100,7 +100,7 @@ def test_counts_of_one_release_are_independent():
 def test_how_many_zeros_come_out_positive():
     """Their number is binomial, to the probability of noise above zero."""
     for zeros, scale in ((40, 0.8), (9, 3.0)):
-        drawn = np.bincount([_sparse.count_positive(zeros, scale) for _ in range(5_000)], minlength=zeros + 1)
+        drawn = np.bincount([sparse.count_positive(zeros, scale) for _ in range(5_000)], minlength=zeros + 1)
         expected = stats.binom.pmf(np.arange(zeros + 1), zeros, positive_share(scale)) * 5_000
         rare = expected < 8
         seen, expected = (np.append(each[~rare], each[rare].sum()) for each in (drawn, expected))
@@ -110,7 +110,7 @@ def test_how_many_zeros_come_out_positive():
 @pytest.mark.parametrize("scale", [1e-2, 0.3, 1.0, 7.7, 1e4])
 def test_bits_of_the_probability(scale):
     """The bits that draws are compared with are those of 1 / (1 + exp(1 / scale))."""
-    bits = list(_sparse._probability_bits(scale))
+    bits = list(sparse._probability_bits(scale))
 
     assert sum(bit * 2.0 ** -(place + 1) for place, bit in enumerate(bits)) == pytest.approx(
         1 / (1 + np.exp(1 / scale)), rel=1e-12
@@ -122,7 +122,7 @@ def test_far_budgets(epsilon):
     """Hardly any budget makes every other pair positive; a huge one none."""
     scale = Ledger(epsilon).scales(np.array([PARTS]))[0]
 
-    found = _sparse.count_positive(10_000, scale)
+    found = sparse.count_positive(10_000, scale)
 
     assert abs(found - 5_000) < 500 if epsilon < 1 else found == 0
     assert positive_share(scale) == pytest.approx(0.5 if epsilon < 1 else 0, abs=1e-6)
@@ -131,7 +131,7 @@ def test_far_budgets(epsilon):
 @pytest.mark.parametrize("bits", [1, 7, 8, 9, 64, 1001])
 def test_ones_of_random_bits(bits):
     """As many bits are counted as were asked for: all of them at most, half of them on average."""
-    drawn = np.array([_sparse._ones(bits) for _ in range(2_000)])
+    drawn = np.array([sparse._ones(bits) for _ in range(2_000)])
 
     assert drawn.max() <= bits
     assert abs(drawn.mean() - bits / 2) < 6 * np.sqrt(bits / 4 / 2_000)
@@ -144,7 +144,7 @@ def test_places_are_free_and_distinct(among, data):
     taken = np.array(sorted(data.draw(st.sets(st.integers(0, among - 1)))), np.int64)
     count = data.draw(st.integers(0, among - len(taken)))
 
-    places = _sparse.draw_places(count, among, taken)
+    places = sparse.draw_places(count, among, taken)
 
     assert len(places) == count == len(set(places.tolist()) - set(taken.tolist()))
     assert all(0 <= place < among for place in places.tolist())
@@ -153,7 +153,7 @@ def test_places_are_free_and_distinct(among, data):
 
 def test_places_are_uniform():
     """Each subset of free places is as likely."""
-    drawn = [tuple(_sparse.draw_places(2, 6, np.array([1, 4])).tolist()) for _ in range(6_000)]
+    drawn = [tuple(sparse.draw_places(2, 6, np.array([1, 4])).tolist()) for _ in range(6_000)]
     subsets, counts = np.unique(drawn, axis=0, return_counts=True)
 
     assert len(subsets) == 6

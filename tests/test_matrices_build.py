@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from flowveil import InputError
-from flowveil.matrices._build import build_matrix
-from flowveil.matrices._frames import build_frame_matrix
+from flowveil._matrices.build import build_matrix
+from flowveil._matrices.frames import build_frame_matrix
 
 BOX = (0.0, 0.0, 10.0, 20.0)
 

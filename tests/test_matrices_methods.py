@@ -12,20 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError
-from flowveil.matrices import _boxes, _daf, _grids, _homogeneity
-from flowveil.matrices._points import Points
-from flowveil.matrices._workloads import answer_boxes, make_workload, mre
-from flowveil.noise import PARTS, Ledger, _opendp
+from flowveil._matrices import boxes, daf, grids, homogeneity
+from flowveil._matrices.points import Points
+from flowveil._matrices.workloads import answer_boxes, make_workload, mre
+from flowveil._noise import PARTS, Ledger, draws
 
 METHODS = [
-    _grids.identity,
-    _grids.uniform,
-    _grids.eug,
-    _grids.eug_border,
-    _grids.ebp,
-    _grids.mkm,
-    _daf.daf_entropy,
-    _daf.daf_homogeneity,
+    grids.identity,
+    grids.uniform,
+    grids.eug,
+    grids.eug_border,
+    grids.ebp,
+    grids.mkm,
+    daf.daf_entropy,
+    daf.daf_homogeneity,
 ]
 
 
@@ -36,7 +36,7 @@ def quiet(values, _):
 
 def silence():
     """Turn off noise, so that results can be compared."""
-    return mock.patch.multiple(_opendp, add_laplace=quiet, least=lambda scores, *_: int(np.argmin(scores)))
+    return mock.patch.multiple(draws, add_laplace=quiet, least=lambda scores, *_: int(np.argmin(scores)))
 
 
 @st.composite
@@ -114,7 +114,7 @@ def test_daf_entropy_is_the_plain_recursion(points, epsilon):
     """The vectorized tree has the boxes, counts and budgets of the pseudo-code."""
     with silence():
         ledger = Ledger(epsilon)
-        boxes = _daf.daf_entropy(points, ledger)
+        boxes = daf.daf_entropy(points, ledger)
     budgets = [ledger.epsilon_of(charge) for charge in boxes.charged.tolist()]
     found = zip(map(tuple, boxes.low.tolist()), map(tuple, boxes.high.tolist()), boxes.counts.tolist(), strict=True)
     expected = plain_daf(points, epsilon)
@@ -129,7 +129,7 @@ def test_homogeneity_budgets_add_up():
     cells, counts = np.unique(random.integers(0, 40, (4000, 2)), axis=0, return_counts=True)
     ledger = Ledger(1.0)
 
-    boxes = _daf.daf_homogeneity(Points(cells, counts, (40, 40)), ledger)
+    boxes = daf.daf_homogeneity(Points(cells, counts, (40, 40)), ledger)
 
     named = {spend.name: spend.parts for spend in ledger.spends if spend.name != "cells"}
     assert set(named) == {"total", "cuts 0", "counts 1", "cuts 1"}
@@ -149,7 +149,7 @@ def test_mutant_uncharged_root_split_is_caught_by_the_ledger(monkeypatch):
     cells = np.array([[100 * x, 100 * y] for x in range(4) for y in range(4)])
 
     with pytest.raises(PromiseError, match="times the epsilon"):
-        _daf.daf_homogeneity(Points(cells, np.full(16, 900), (400, 400)), Ledger(2.0))
+        daf.daf_homogeneity(Points(cells, np.full(16, 900), (400, 400)), Ledger(2.0))
 
 
 def test_daf_entropy_beats_the_published_grids_on_gaussians():
@@ -157,7 +157,7 @@ def test_daf_entropy_beats_the_published_grids_on_gaussians():
 
     One cluster may favor a grid that happens to fit it. The benchmark does ten at full size.
     """
-    methods = (_grids.eug, _grids.ebp, _daf.daf_entropy)
+    methods = (grids.eug, grids.ebp, daf.daf_entropy)
     error = np.zeros((2, len(methods)))
     for seed in range(4):
         random = np.random.default_rng([seed, 4])
@@ -175,12 +175,12 @@ def test_daf_entropy_beats_the_published_grids_on_gaussians():
 @pytest.mark.parametrize(
     ("method", "d", "expected"),
     [
-        (_grids.eug, 2, math.sqrt(1e5 * 0.99 / 10)),
-        (_grids.eug, 4, (1.5 * 1e5 * 0.99 / 10) ** 0.2 * 40 / 38),
-        (_grids.eug_border, 2, math.sqrt(1e5 * 0.99 / 10)),
-        (_grids.eug_border, 4, (0.5 * 1e5 * 0.99 / 10) ** (1 / 3)),
-        (_grids.ebp, 3, (1e5 * 0.99 / math.sqrt(2)) ** (2 / 9)),
-        (_grids.mkm, 4, (1e5 / math.sqrt(math.log(1e5))) ** (1 / 3)),
+        (grids.eug, 2, math.sqrt(1e5 * 0.99 / 10)),
+        (grids.eug, 4, (1.5 * 1e5 * 0.99 / 10) ** 0.2 * 40 / 38),
+        (grids.eug_border, 2, math.sqrt(1e5 * 0.99 / 10)),
+        (grids.eug_border, 4, (0.5 * 1e5 * 0.99 / 10) ** (1 / 3)),
+        (grids.ebp, 3, (1e5 * 0.99 / math.sqrt(2)) ** (2 / 9)),
+        (grids.mkm, 4, (1e5 / math.sqrt(math.log(1e5))) ** (1 / 3)),
     ],
 )
 def test_parts_a_side(method, d, expected):
@@ -196,9 +196,9 @@ def test_mkm_variants():
     """The DAF paper leaves out the logarithm; other names are refused."""
     points = Points(np.zeros((1, 2), np.int64), np.array([100]), (50, 50))
     with silence():
-        assert len(_grids.mkm(points, Ledger(1.0), variant="daf")) == 10**2
+        assert len(grids.mkm(points, Ledger(1.0), variant="daf")) == 10**2
     with pytest.raises(InputError, match="no variant"):
-        _grids.mkm(points, Ledger(1.0), variant="other")
+        grids.mkm(points, Ledger(1.0), variant="other")
 
 
 def test_refuses_too_many_boxes():
@@ -206,9 +206,9 @@ def test_refuses_too_many_boxes():
     points = Points(np.zeros((1, 4), np.int64), np.array([5]), (1000,) * 4)
 
     with pytest.raises(InputError, match="1,000,000,000,000 boxes"):
-        _grids.identity(points, Ledger(1.0))
+        grids.identity(points, Ledger(1.0))
     with pytest.raises(InputError, match="max_cells = 3"):
-        _daf.daf_entropy(Points(np.zeros((1, 2), np.int64), np.array([10**6]), (99, 99)), Ledger(1.0), max_cells=3)
+        daf.daf_entropy(Points(np.zeros((1, 2), np.int64), np.array([10**6]), (99, 99)), Ledger(1.0), max_cells=3)
 
 
 @settings(max_examples=50, deadline=None)
@@ -219,7 +219,7 @@ def test_unevenness_is_the_sum_over_all_cells(points, seed):
     dense[tuple(points.cells.T)] = points.counts
     slabs = np.random.default_rng(seed).integers(0, 3, points.lengths[0])
     volume = np.array([max((slabs == slab).sum(), 1) * dense[0].size for slab in range(3)], float)
-    score = _homogeneity.unevenness(slabs[points.cells[:, 0]], points.counts, volume, 3)
+    score = homogeneity.unevenness(slabs[points.cells[:, 0]], points.counts, volume, 3)
     for slab in range(3):
         part = dense[slabs == slab]
         expected = abs(part - part.mean()).sum() if part.size else 0
@@ -235,18 +235,18 @@ def test_one_trip_changes_unevenness_by_its_sensitivity(points, data):
     after = before | {cell: before.get(cell, 0) + 1}
     volume = np.array([float(np.prod(points.lengths))])
     scores = [
-        _homogeneity.unevenness(np.zeros(len(each), np.int64), np.array(list(each.values()), np.int64), volume, 1)[0]
+        homogeneity.unevenness(np.zeros(len(each), np.int64), np.array(list(each.values()), np.int64), volume, 1)[0]
         for each in (before, after)
     ]
 
-    assert abs(scores[1] - scores[0]) <= _homogeneity.SENSITIVITY
+    assert abs(scores[1] - scores[0]) <= homogeneity.SENSITIVITY
 
 
 @given(start=st.integers(0, 50), length=st.integers(3, 60), slabs=st.integers(2, 60), seed=st.integers(0, 9))
 def test_candidate_cuts(start, length, slabs, seed):
     """Candidates are strictly increasing, begin at the start, stay inside, and hold the equal cuts."""
     slabs = min(slabs, length - 1)
-    lists = _homogeneity.candidates(start, start + length, slabs, 10, np.random.default_rng(seed))
+    lists = homogeneity.candidates(start, start + length, slabs, 10, np.random.default_rng(seed))
 
     assert lists.shape == (10, slabs)
     assert (lists[:, 0] == start).all()
@@ -259,7 +259,7 @@ def test_candidate_cuts(start, length, slabs, seed):
 def test_projection_keeps_the_total(counts):
     """No count is negative, the total stays (or is zero), and larger counts stay larger."""
     raw = np.array(counts)
-    projected = _boxes.non_negative(raw)
+    projected = boxes.non_negative(raw)
 
     assert (projected >= 0).all()
     assert projected.sum() == max(raw.sum(), 0)

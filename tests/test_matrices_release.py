@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil import InputError, VerificationError
-from flowveil.cli._main import run
-from flowveil.matrices import _kernels
-from flowveil.matrices._area_workloads import answer_leaves, lay_grid
-from flowveil.matrices._boxes import non_negative
-from flowveil.matrices._consistency import reconcile
-from flowveil.matrices._ladder import make_ladder
-from flowveil.matrices._tiles import make_tile_grid
-from flowveil.matrices._workloads import answer_boxes, make_workload, mre
-from flowveil.noise import PARTS, Ledger, variance
-from flowveil.places import Hierarchy
+from flowveil._cli.commands import run
+from flowveil._matrices import kernels
+from flowveil._matrices.area_workloads import answer_leaves, lay_grid
+from flowveil._matrices.boxes import non_negative
+from flowveil._matrices.consistency import reconcile
+from flowveil._matrices.ladder import make_ladder
+from flowveil._matrices.tiles import make_tile_grid
+from flowveil._matrices.workloads import answer_boxes, make_workload, mre
+from flowveil._noise import PARTS, Ledger, variance
+from flowveil._places import Hierarchy
 from flowveil.synthetic import CITY_BBOX
 
 BBOX = ",".join(map(str, CITY_BBOX))
@@ -311,7 +311,7 @@ def test_kernel_is_the_plain_sum(data):
         spread[a:b, c:d] = n / ((b - a) * (d - c))
     expected = spread[ends[0][0] : ends[0][1], ends[1][0] : ends[1][1]].sum()
 
-    for kernel in (_kernels._answer, _kernels.answer):
+    for kernel in (kernels._answer, kernels.answer):
         assert kernel(query_low, query_high, low, high, counts, counts)[0][0] == pytest.approx(expected)
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil._cli.commands import run
+from flowveil._engine import visits
+from flowveil._engine.duckdb import connection, make_room
 from flowveil._errors import InputError
+from flowveil._flows.assemble import _order
 from flowveil._memory import check_room, parse_memory
-from flowveil.cli._main import run
-from flowveil.engine import _visits
-from flowveil.engine._duckdb import connection, make_room
-from flowveil.flows._assemble import _order
-from flowveil.problem import _room
+from flowveil._problem import room
 from flowveil.synthetic import write_city
 
 # Makes a release and prints what Python and its libraries had before, and the most memory in the end, in bytes.
@@ -25,7 +25,7 @@ MEASURED = """
 import sys
 import flowveil as fv
 import pyarrow.parquet as pq
-from flowveil.compare._peak import peak_memory
+from flowveil._compare.peak import peak_memory
 trips, folder, memory, unit = sys.argv[1:]
 options = {"unit": unit or None}
 few = next(pq.ParquetFile(trips).iter_batches(20_000))
@@ -69,9 +69,9 @@ def test_the_message_says_how_much():
 @pytest.mark.parametrize("unit", [None, "person_id"])
 def test_arrays_that_do_not_fit_are_never_fetched(city_trips, monkeypatch, unit):
     """The refusal comes before the first array is made, and says what would help."""
-    monkeypatch.setattr(_visits, "_LATER_PAIR", 1_000_000)
+    monkeypatch.setattr(visits, "_LATER_PAIR", 1_000_000)
     fetched = []
-    monkeypatch.setattr(_visits, "_fetch", lambda *_: fetched.append(1))
+    monkeypatch.setattr(visits, "_fetch", lambda *_: fetched.append(1))
 
     with pytest.raises(
         InputError, match=r"pairs of tiles .*need about .* GB of memory, and 1\.0 GB are allowed"
@@ -85,7 +85,7 @@ def test_arrays_that_do_not_fit_are_never_fetched(city_trips, monkeypatch, unit)
 
 def test_cells_that_do_not_fit_are_not_kept(city_trips, monkeypatch):
     """A small k has more pairs of areas to choose from, which is known only when they are found."""
-    monkeypatch.setattr(_room, "_SOLVING", (0, 0, 100_000))
+    monkeypatch.setattr(room, "_SOLVING", (0, 0, 100_000))
     flows = fv.build_flows(city_trips, "h3:8", memory="100MB")
     free = fv.build_flows(city_trips, "h3:8")
 
@@ -99,7 +99,7 @@ def test_cells_that_do_not_fit_are_not_kept(city_trips, monkeypatch):
 
 def test_a_refused_run_ends_with_a_hint_and_writes_nothing(city_trips, tmp_path, monkeypatch, capsys):
     """Exit code 2, what is wrong and what to do."""
-    monkeypatch.setattr(_visits, "_LATER_PAIR", 1_000_000)
+    monkeypatch.setattr(visits, "_LATER_PAIR", 1_000_000)
 
     code = run(["anonymize", str(city_trips), "--memory", "1GB", "-o", str(tmp_path / "out")])
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, anonymize, build_flows
-from flowveil.flows import Flows
-from flowveil.measure import Published, cover, metrics
+from flowveil._flows import Flows
+from flowveil._measure import Published, cover, metrics
 from flowveil.synthetic import CITY_BBOX
 from tests.strategies import small_flows
 

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.methods import _mondrian, mondrian
-from flowveil.places import make_frame, tile_points
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import mondrian, mondrian_kernels
+from flowveil._places import make_frame, tile_points
+from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import set_value, write
 from tests.trees import flows_between, hierarchies, requirements
@@ -77,7 +77,7 @@ def test_compiled_kernel_equals_plain(city_trips):
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("crowd_passes", "cut_values", "best_cut", "partition"):
-            patch.setattr(_mondrian, name, getattr(_mondrian, f"_{name}"))
+            patch.setattr(mondrian_kernels, name, getattr(mondrian_kernels, f"_{name}"))
         plain = mondrian.solve(problem)
 
     assert plain.group.tolist() == compiled.group.tolist()

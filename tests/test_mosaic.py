@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError, PromiseError
-from flowveil.methods import _kernels, mosaic, nested
-from flowveil.methods._cuts import mosaic_splits, solution_of
-from flowveil.places import ROOT, Hierarchy
-from flowveil.problem import LOSSES, Problem, Requirement
+from flowveil._methods import kernels, mosaic, nested
+from flowveil._methods.cuts import mosaic_splits, solution_of
+from flowveil._places import ROOT, Hierarchy
+from flowveil._problem import LOSSES, Problem, Requirement
 from tests.trees import Oracle, make_flows, prices, problems
 
 
@@ -200,18 +200,18 @@ def test_compiled_loops_equal_plain_ones(problem, lam):
     bounds = (0, len(cube))
     cells = (cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
 
-    choice, cost, lost = _kernels.choose(float(lam), *bounds, *cells)
-    plain_choice, plain_cost, plain_lost = _kernels._choose(float(lam), *bounds, *cells)
+    choice, cost, lost = kernels.choose(float(lam), *bounds, *cells)
+    plain_choice, plain_cost, plain_lost = kernels._choose(float(lam), *bounds, *cells)
 
     assert choice.tolist() == plain_choice.tolist()
     assert cost.tolist() == plain_cost.tolist()
     assert lost.tolist() == plain_lost.tolist()
-    published, *sums = _kernels.publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
-    plain_published, *plain_sums = _kernels._publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
+    published, *sums = kernels.publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
+    plain_published, *plain_sums = kernels._publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
     assert published.tolist() == plain_published.tolist()
     assert sums == plain_sums
-    start, child = _kernels.children(*bounds, cube.parent)
-    plain_start, plain_child = _kernels._children(*bounds, cube.parent)
+    start, child = kernels.children(*bounds, cube.parent)
+    plain_start, plain_child = kernels._children(*bounds, cube.parent)
     assert start.tolist() == plain_start.tolist()
     for row, plain_row, count in zip(child, plain_child, start[:, -1], strict=True):
         assert row[:count].tolist() == plain_row[:count].tolist()

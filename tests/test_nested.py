@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import PromiseError, UnknownNameError
-from flowveil.methods import nested
-from flowveil.methods._cuts import nested_splits, solution_of
-from flowveil.problem import LOSSES
+from flowveil._methods import nested
+from flowveil._methods.cuts import nested_splits, solution_of
+from flowveil._problem import LOSSES
 from tests.trees import Oracle, prices, problems
 
 

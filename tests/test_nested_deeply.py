@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import shapely
 
+from flowveil._cli.commands import run
 from flowveil._shapes import shapes_from_wkb
-from flowveil.cli._main import run
 from flowveil.synthetic import CITY_BBOX, phones
 from tests.test_bad_input import BOX, TRIPS, ZONE_TRIPS, ZONES, check_failure, geojson, put, with_zones
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flowveil.matrices import _daf, _grids
-from flowveil.matrices._boxes import Boxes
-from flowveil.matrices._ladder import make_ladder
-from flowveil.matrices._mosaic import noisy_mosaic
-from flowveil.matrices._points import Points
-from flowveil.noise import Ledger, _opendp
-from flowveil.places import Hierarchy
+from flowveil._matrices import daf, grids
+from flowveil._matrices.boxes import Boxes
+from flowveil._matrices.ladder import make_ladder
+from flowveil._matrices.mosaic import noisy_mosaic
+from flowveil._matrices.points import Points
+from flowveil._noise import Ledger, draws
+from flowveil._places import Hierarchy
 
 EPSILON = 2.0
 RUNS = 40_000
@@ -93,7 +93,7 @@ THREE = [(0, 0), (0, 0), (3, 2)]
 
 @pytest.mark.parametrize(
     ("method", "cells"),
-    [(_grids.uniform, TEN), (_grids.mkm, TEN), (_daf.daf_entropy, TEN), (_daf.daf_entropy, THREE)],
+    [(grids.uniform, TEN), (grids.mkm, TEN), (daf.daf_entropy, TEN), (daf.daf_entropy, THREE)],
 )
 def test_honest_methods_pass(method, cells):
     """What the methods publish about a trip stays within epsilon."""
@@ -102,7 +102,7 @@ def test_honest_methods_pass(method, cells):
 
 def test_homogeneity_passes():
     """The same for chosen cuts, with fewer runs: OpenDP picks one minimum at a time."""
-    assert audit(_daf.daf_homogeneity, TEN, runs=2_000) == set()
+    assert audit(daf.daf_homogeneity, TEN, runs=2_000) == set()
 
 
 def small_mosaic(points, ledger):
@@ -121,32 +121,32 @@ def test_noisy_mosaic_passes():
 
 def test_mutant_noise_halved(monkeypatch):
     """Noise of half the scale is caught by the auditor, in what is published."""
-    honest = _opendp.add_laplace
-    monkeypatch.setattr(_opendp, "add_laplace", lambda values, epsilon: honest(values, 2 * epsilon))
+    honest = draws.add_laplace
+    monkeypatch.setattr(draws, "add_laplace", lambda values, epsilon: honest(values, 2 * epsilon))
 
-    assert "output" in audit(_grids.uniform, TEN)
+    assert "output" in audit(grids.uniform, TEN)
 
 
 def test_mutant_stop_on_a_true_count(monkeypatch):
     """Stopping by the true count of a node is caught by the auditor, in the structure."""
     true = []
-    honest = _daf._counts
+    honest = daf._counts
 
     def remember(points, level):
         true[:] = [honest(points, level)]
         return true[0]
 
-    monkeypatch.setattr(_daf, "_counts", remember)
-    monkeypatch.setattr(_daf, "stops", lambda _: true[0] < 3)
+    monkeypatch.setattr(daf, "_counts", remember)
+    monkeypatch.setattr(daf, "stops", lambda _: true[0] < 3)
 
-    assert "structure" in audit(_daf.daf_entropy, THREE)
+    assert "structure" in audit(daf.daf_entropy, THREE)
 
 
 def test_mutant_exact_total_in_mkm(monkeypatch):
     """Taking the exact total is caught by the auditor, in the structure: 10 trips make 3 parts a side, 9 make 2."""
-    monkeypatch.setattr(_grids, "noisy_total", lambda points, _: points.totals.astype(float))
+    monkeypatch.setattr(grids, "noisy_total", lambda points, _: points.totals.astype(float))
 
-    assert "structure" in audit(_grids.mkm, TEN)
+    assert "structure" in audit(grids.mkm, TEN)
 
 
 def test_mutant_box_from_the_data():
@@ -154,6 +154,6 @@ def test_mutant_box_from_the_data():
 
     def fitted(points, ledger):
         edge = points.cells.max(axis=0) + 1
-        return _grids.uniform(replace(points, lengths=tuple(edge.tolist())), ledger)
+        return grids.uniform(replace(points, lengths=tuple(edge.tolist())), ledger)
 
     assert "structure" in audit(fitted, THREE)

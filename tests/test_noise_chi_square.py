@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flowveil.noise import PARTS, Ledger
+from flowveil._noise import PARTS, Ledger
 
 ALPHA = 1e-6
 DRAWS = 100_000

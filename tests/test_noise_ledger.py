@@ -11,7 +11,7 @@ import pytest
 
 import flowveil
 from flowveil import InputError, PromiseError
-from flowveil.noise import PARTS, Ledger, _opendp
+from flowveil._noise import PARTS, Ledger, draws
 
 
 def nodes(*numbers):
@@ -96,22 +96,22 @@ def test_opendp_confirms_every_charge(epsilon):
     ledger = Ledger(epsilon)
     for parts in (1 << 20, PARTS // 100, PARTS // 3, PARTS):
         charge = ledger.epsilon_of(parts)
-        mechanism, scale = _opendp._laplace(charge)
+        mechanism, scale = draws._laplace(charge)
 
         assert mechanism.map(1) <= charge <= epsilon * parts / PARTS
         assert scale == pytest.approx(1 / charge, rel=1e-12)
-        assert _opendp._noisy_min(2, charge).map(2) <= charge
+        assert draws._noisy_min(2, charge).map(2) <= charge
 
 
 def test_mutant_noisy_min_of_half_the_scale_is_caught_by_the_ledger(monkeypatch):
     """Scores are not monotone: 2 / epsilon in place of 4 / epsilon costs twice the charge, says OpenDP's map."""
-    monkeypatch.setattr(_opendp, "noisy_min_scale", lambda sensitivity, epsilon: sensitivity / epsilon)
-    _opendp._noisy_min.cache_clear()
+    monkeypatch.setattr(draws, "noisy_min_scale", lambda sensitivity, epsilon: sensitivity / epsilon)
+    draws._noisy_min.cache_clear()
     ledger = Ledger(2.0)
 
     with pytest.raises(PromiseError, match="OpenDP does not confirm"):
         ledger.choose("cuts", 0, nodes(4, 2, 9), 2, PARTS // 7)
-    _opendp._noisy_min.cache_clear()
+    draws._noisy_min.cache_clear()
 
 
 def test_mutant_budget_spent_twice_is_caught_by_the_ledger():
@@ -127,11 +127,11 @@ def test_missing_extra(monkeypatch):
     """Without OpenDP the error says what to install."""
     monkeypatch.setitem(sys.modules, "opendp", None)
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    _opendp._opendp.cache_clear()
+    draws._opendp.cache_clear()
 
     with pytest.raises(InputError, match=r"pip install 'flowveil\[dp\]'"):
-        _opendp._opendp()
-    _opendp._opendp.cache_clear()
+        draws._opendp()
+    draws._opendp.cache_clear()
 
 
 def test_no_other_noise_in_the_package():
@@ -142,7 +142,7 @@ def test_no_other_noise_in_the_package():
     texts = {path.relative_to(root): path.read_text(encoding="utf-8") for path in root.rglob("*.py")}
 
     assert [path for path, text in texts.items() if path.parts[0] != "synthetic" and distribution.search(text)] == []
-    assert [str(path) for path, text in texts.items() if opendp.search(text)] == ["noise/_opendp.py"]
+    assert [str(path) for path, text in texts.items() if opendp.search(text)] == ["noise/draws.py"]
 
 
 def test_what_uses_random_numbers_without_noise():

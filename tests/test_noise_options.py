@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.cli._anonymize import anonymize
-from flowveil.cli._main import run
+from flowveil._cli.anonymize import anonymize
+from flowveil._cli.commands import run
 
 BOX = "--bbox=4,50,5,51"
 CELLS = ["--method", "eug", "--cells", "8"]

@@ -12,7 +12,7 @@ CELLS = {
         warnings.simplefilter("error")
         import flowveil as fv
         from flowveil import trajectories
-        from flowveil.cli._main import run
+        from flowveil._cli.commands import run
         from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones, write_city
         city = write_city("trips.parquet", trips=5_000, persons=200)
         """,

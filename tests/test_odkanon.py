@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, anonymize, build_flows
-from flowveil.flows import add_by_group
-from flowveil.methods import odkanon
-from flowveil.problem import Problem, Requirement
+from flowveil._flows import add_by_group
+from flowveil._methods import odkanon
+from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import CITY_BBOX
 from tests.strategies import small_flows
 

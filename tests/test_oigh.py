@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, anonymize, build_flows
-from flowveil.methods import oigh
-from flowveil.methods._uniform import uniform_cuts
-from flowveil.places import ROOT
+from flowveil._methods import oigh
+from flowveil._methods.uniform import uniform_cuts
+from flowveil._places import ROOT
 from flowveil.synthetic import CITY_BBOX
 from tests.trees import Oracle, hierarchies, problems
 

@@ -15,12 +15,12 @@ import pytest
 import shapely
 
 import flowveil as fv
-from flowveil import _files
-from flowveil.cli._main import run
-from flowveil.methods import find_method
-from flowveil.places import tile_points
-from flowveil.problem import Problem, Requirement
-from flowveil.release._elsewhere import find_elsewhere
+from flowveil._cli.commands import run
+from flowveil._folder import files as folder_files
+from flowveil._methods import find_method
+from flowveil._places import tile_points
+from flowveil._problem import Problem, Requirement
+from flowveil._release.elsewhere import find_elsewhere
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import set_value, write
 
@@ -287,7 +287,7 @@ def test_promises_that_do_not_fit(written, tmp_path):
 
 def test_a_disjoint_release_that_says_so_but_overlaps(written, tmp_path):
     """Calling overlapping areas disjoint is found."""
-    from flowveil.release._manifest import promise_text
+    from flowveil._release.manifest import promise_text
 
     folder, trips = written
     for elsewhere, reason in ((True, "starts or ends elsewhere"), (False, r"the flows r:\d+ -> r:\d+ and .* overlap")):
@@ -370,7 +370,7 @@ def test_a_failure_leaves_nothing_half_written(two, tmp_path, monkeypatch):
     def fail(_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(_files, "_sync", fail)
+    monkeypatch.setattr(folder_files, "_sync", fail)
     with pytest.raises(OSError, match="disk full"):
         overlapping.write(tmp_path / "out")
 

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.cli._presets import PRESETS
-from flowveil.flows import WEIGHT_UNIT
-from flowveil.methods import find_method
-from flowveil.release._manifest import promise_text
+from flowveil._cli.commands import run
+from flowveil._cli.presets import PRESETS
+from flowveil._flows import WEIGHT_UNIT
+from flowveil._methods import find_method
+from flowveil._release.manifest import promise_text
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import METHODS
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage, to_tree
 
 from flowveil import InputError
-from flowveil.places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, parse_bbox, read_zones
-from flowveil.places._geodesy import to_meters
-from flowveil.places._h3index import cells_of_points, cells_of_points_reference, digits, parents
+from flowveil._places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, parse_bbox, read_zones
+from flowveil._places.geodesy import to_meters
+from flowveil._places.h3index import cells_of_points, cells_of_points_reference, digits, parents
 from flowveil.synthetic import CITY_BBOX, City
 
 RANDOM = np.random.default_rng(7)

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.flows import WEIGHT_UNIT
-from flowveil.measure import metrics
-from flowveil.measure._closeness import t_closeness
-from flowveil.places import NodeAreas
+from flowveil._cli.commands import run
+from flowveil._flows import WEIGHT_UNIT
+from flowveil._measure import metrics
+from flowveil._measure.closeness import t_closeness
+from flowveil._places import NodeAreas
 from flowveil.synthetic import CITY_BBOX
 from tests.test_metrics import below, published_flows
 from tests.test_people import build, make_trips

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, City, phones
 from flowveil.trajectories import Gap, TrajectoryEvaluation
 
@@ -171,7 +171,7 @@ def test_a_report_of_a_release_that_was_replaced(made, tmp_path, monkeypatch):
         other.write(tmp_path / "flows", overwrite=True)
         return "a page"
 
-    monkeypatch.setattr(sys.modules["flowveil.report._report"], "make_report", replaced)
+    monkeypatch.setattr(sys.modules["flowveil._report.reporting"], "make_report", replaced)
 
     with pytest.raises(fv.InputError, match="replaced in the meantime"):
         fv.report(tmp_path / "flows")

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 import flowveil as fv
-from flowveil.cli import _terminal
-from flowveil.cli._terminal import Doing
+from flowveil._cli import terminal
+from flowveil._cli.terminal import Doing
 from flowveil.synthetic import City
 
 
@@ -48,7 +48,7 @@ def test_engine_tells_how_far_it_is(where, total, trips):
 def test_line_of_progress(done, total, expected, monkeypatch):
     """A terminal shows how much is done, how fast it goes and how long the rest takes."""
     clock = iter([100.0, 110.0])
-    monkeypatch.setattr(_terminal.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
     bar = Progress(TextColumn("{task.description}"), console=console, get_time=lambda: 0.0)
     doing = Doing(bar)
@@ -61,7 +61,7 @@ def test_line_of_progress(done, total, expected, monkeypatch):
 
 def test_silent_without_a_terminal(capsys):
     """In a pipe nothing is shown."""
-    with _terminal.progress() as doing:
+    with terminal.progress() as doing:
         doing("reading")
         doing.rows(5, 10)
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.release._manifest import promise_text
+from flowveil._cli.commands import run
+from flowveil._release.manifest import promise_text
 from flowveil.synthetic import CITY_BBOX, City
 
 METHODS = [method.name for method in fv.methods() if method.promise == "k-anonymity"]

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.matrices._ladder import runs
-from flowveil.matrices._query import _extent
-from flowveil.matrices._release import _area_tables
-from flowveil.release._keys import nodes_of
+from flowveil._cli.commands import run
+from flowveil._matrices.answers import _extent
+from flowveil._matrices.ladder import runs
+from flowveil._matrices.release import _area_tables
+from flowveil._release.keys import nodes_of
 
 BBOX = (4.0, 50.0, 4.4, 50.4)
 CELLS = 4

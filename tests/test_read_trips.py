@@ -532,7 +532,7 @@ class TestTemporaryFiles:
 
     def test_after_a_failure_inside(self, folder, monkeypatch):
         """Nothing is left when our own code fails in the middle of a query."""
-        monkeypatch.setattr("flowveil.places._h3grid.cells_of_points", lambda *_: 1 / 0)
+        monkeypatch.setattr("flowveil._places.h3grid.cells_of_points", lambda *_: 1 / 0)
 
         with pytest.raises(fv.InputError):
             fv.build_flows(CITY, "h3:8")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil.cli._main import run
-from flowveil.noise import variance
+from flowveil._cli.commands import run
+from flowveil._noise import variance
 from flowveil.synthetic import CITY_BBOX
 
 UNIT = 0.001  # degrees at the equator, where a square stays nearly a square

@@ -11,7 +11,7 @@ import pytest
 
 import flowveil as fv
 from flowveil._errors import InputError, VerificationError
-from flowveil.release._manifest import promise_text
+from flowveil._release.manifest import promise_text
 from tests.test_verify import write_table
 
 ZONES = pa.table({"zone_id": ["a", "b"], "lon": [1.0, 2.0], "lat": [1.0, 2.0]})

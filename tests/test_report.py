@@ -21,10 +21,10 @@ from shapely.geometry import Polygon, box
 
 import flowveil as fv
 from flowveil import trajectories
-from flowveil.cli._main import run
-from flowveil.report import make_inline, make_report, read_files, report_numbers
-from flowveil.report._land import _rings, land
-from flowveil.report._outlines import draw
+from flowveil._cli.commands import run
+from flowveil._report import make_inline, make_report, read_files, report_numbers
+from flowveil._report.outlines import draw
+from flowveil._report.shoreline import _rings, land
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 
 KINDS = ("mosaic", "ward", "elsewhere", "noisy", "cells", "trajectories")
@@ -316,7 +316,7 @@ class TestWriting:
         def fail(_files):
             raise MemoryError
 
-        monkeypatch.setattr(sys.modules["flowveil.report"], "make_report", fail)
+        monkeypatch.setattr(sys.modules["flowveil._report"], "make_report", fail)
         release = fv.anonymize(fv.build_flows(city_trips, "h3:7", unit="person_id"))
 
         with pytest.raises(MemoryError):

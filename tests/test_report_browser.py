@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 import flowveil as fv
-from flowveil.report import make_report
+from flowveil._report import make_report
 from flowveil.synthetic import CITY_BBOX
 from tests.browser import open_chromium, open_page
 from tests.test_report import large_release

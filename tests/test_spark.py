@@ -20,11 +20,12 @@ import pytest
 from pyspark import SparkConf
 
 import flowveil as fv
-from flowveil.engine import _local, _spark
-from flowveil.engine._keys import Tally
-from flowveil.engine._spark_session import SETTINGS, open_session
-from flowveil.flows._build import make_request
-from flowveil.places import choose_places
+from flowveil._engine import local
+from flowveil._engine import spark as spark_engine
+from flowveil._engine.keys import Tally
+from flowveil._engine.spark_session import SETTINGS, open_session
+from flowveil._flows.build import make_request
+from flowveil._places import choose_places
 from flowveil.synthetic import City
 from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
 
@@ -223,10 +224,10 @@ def test_a_worker_dies(session, spark, tmp_path):
 
     death = threading.Thread(target=die)
     death.start()
-    actual = _spark.aggregate(request, slow, None)
+    actual = spark_engine.aggregate(request, slow, None)
     death.join()
 
-    expected = _local.aggregate(request, places.index)
+    expected = local.aggregate(request, places.index)
     assert workers[0].returncode is not None
     for item in fields(expected):
         one, other = getattr(actual, item.name), getattr(expected, item.name)
@@ -238,7 +239,7 @@ def test_a_worker_dies(session, spark, tmp_path):
 
 def test_tallies_add_up():
     """What executors tell of their rows adds up as if one had seen them all, however they are grouped."""
-    from flowveil.engine._spark_worker import _read, _write
+    from flowveil._engine.spark_worker import _read, _write
 
     parts = [Tally(3, unknown_zones={"a"}), Tally(4, inside=2, inside_swapped=3), Tally(5, decimal_comma=True)]
     parts[0].problems["null unit"] = 2

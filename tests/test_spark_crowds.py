@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.engine import _node_pairs, counting
-from flowveil.engine._spark_session import SETTINGS
-from flowveil.flows import Crowds
-from flowveil.flows._build import make_request
-from flowveil.places import choose_places
+from flowveil._engine import counting, node_pairs
+from flowveil._engine.spark_session import SETTINGS
+from flowveil._flows import Crowds
+from flowveil._flows.build import make_request
+from flowveil._places import choose_places
 from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
 from tests.spark_local import look
 from tests.test_spark import CITY, TRIPS, ZONE_TRIPS, dirty, write_parts
@@ -169,7 +169,7 @@ def test_a_worker_dies(workers, tmp_path, monkeypatch):
     seen = tmp_path / "seen"
     seen.mkdir()
     trips = write_parts(dirty(), tmp_path / "t", pq.write_table, "parquet")
-    quick = _node_pairs.pairs_at_depth
+    quick = node_pairs.pairs_at_depth
 
     def slow(visits, nodes, depth, passed):
         import time
@@ -184,7 +184,7 @@ def test_a_worker_dies(workers, tmp_path, monkeypatch):
         wait_for(lambda: len({path.name.split()[0] for path in seen.iterdir()}) == 2)
         kill(workers[0])
 
-    monkeypatch.setattr(_node_pairs, "pairs_at_depth", slow)
+    monkeypatch.setattr(node_pairs, "pairs_at_depth", slow)
     for name, value in (("adaptive.enabled", "false"), ("shuffle.partitions", "4")):  # work for both workers
         monkeypatch.setitem(SETTINGS, f"spark.sql.{name}", value)
     death = threading.Thread(target=die)

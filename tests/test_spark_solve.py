@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import flowveil as fv
-from flowveil.engine import _spark_spread
-from flowveil.engine._spark_session import SETTINGS
-from flowveil.engine._spark_spread import over_executors
-from flowveil.methods import find_method
-from flowveil.problem import Problem, Requirement
+from flowveil._engine import spark_spread
+from flowveil._engine.spark_session import SETTINGS
+from flowveil._engine.spark_spread import over_executors
+from flowveil._methods import find_method
+from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import City
 from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
 from tests.test_spread import everything
@@ -94,8 +94,8 @@ def square(part):
 
 def test_a_few_at_a_time(session, monkeypatch):
     """Parts go to the cluster a few at a time, and those that are too large not at all."""
-    monkeypatch.setattr(_spark_spread, "_AT_A_TIME", 40)
-    monkeypatch.setattr(_spark_spread, "_LARGEST", len(_spark_spread.pack(255)))
+    monkeypatch.setattr(spark_spread, "_AT_A_TIME", 40)
+    monkeypatch.setattr(spark_spread, "_LARGEST", len(spark_spread.pack(255)))
     parts = [*range(12), 10**30]
 
     found = over_executors(square, parts, (), master=None)
@@ -162,7 +162,7 @@ def test_a_worker_dies(flows, session, spark, tmp_path):
 
 def test_a_cluster_is_asked_only_where_it_helps(flows, monkeypatch):
     """One matrix, or matrices with one price in common, are solved here; a wrong engine is an error all the same."""
-    monkeypatch.setattr(_spark_spread, "open_session", None)
+    monkeypatch.setattr(spark_spread, "open_session", None)
 
     fv.anonymize(flows, "mosaic", 5, max_suppression=0.9, engine="spark")
 

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil import _cores, _spread
-from flowveil._cores import cores, one_core
-from flowveil._pack import pack, unpack
-from flowveil._spread import over_cores
-from flowveil.methods import find_method
-from flowveil.methods._each import solve_each
-from flowveil.problem import Problem, Requirement
+from flowveil._methods import find_method
+from flowveil._methods.each import solve_each
+from flowveil._problem import Problem, Requirement
+from flowveil._processes import core_count, spread
+from flowveil._processes.core_count import cores, one_core
+from flowveil._processes.packing import pack, unpack
+from flowveil._processes.spread import over_cores
 from flowveil.synthetic import City
 from tests.hostile import marks, plant
 from tests.test_time_and_groups import many_matrices
@@ -102,10 +102,10 @@ def helped(monkeypatch):
             started.append(self)
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)  # helpers load functions of this file
-    monkeypatch.setattr(_spread, "WORTH_HELP", 0)
-    monkeypatch.setattr(_spread, "_TOLD", 0)
-    monkeypatch.setattr(_spread, "cores", lambda: 2)
-    monkeypatch.setattr(_spread.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(spread, "WORTH_HELP", 0)
+    monkeypatch.setattr(spread, "_TOLD", 0)
+    monkeypatch.setattr(spread, "cores", lambda: 2)
+    monkeypatch.setattr(spread.subprocess, "Popen", Recorded)
     return started
 
 
@@ -233,14 +233,14 @@ def sleep(folder, part):
 ASKING = """
 import sys
 from functools import partial
-from flowveil import _spread
+from flowveil._processes import spread
 from tests.test_spread import sleep
 
 if __name__ != "__main__":
     raise SystemExit("a helper must not run the program that asks for help")
-_spread.WORTH_HELP = _spread._TOLD = 0
-_spread.cores = lambda: 2
-_spread.over_cores(partial(sleep, sys.argv[1]), range(40), ())
+spread.WORTH_HELP = spread._TOLD = 0
+spread.cores = lambda: 2
+spread.over_cores(partial(sleep, sys.argv[1]), range(40), ())
 """
 
 
@@ -291,11 +291,11 @@ def test_little_work_is_done_alone(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr(_spread.subprocess, "Popen", refuse)
+    monkeypatch.setattr(spread.subprocess, "Popen", refuse)
     assert over_cores(np.sqrt, [4, 9], ()) == [2, 3]
-    monkeypatch.setattr(_spread, "WORTH_HELP", 0)
-    monkeypatch.setattr(_spread, "_TOLD", 0)
-    monkeypatch.setattr(_spread, "cores", lambda: 1)
+    monkeypatch.setattr(spread, "WORTH_HELP", 0)
+    monkeypatch.setattr(spread, "_TOLD", 0)
+    monkeypatch.setattr(spread, "cores", lambda: 1)
     assert over_cores(np.sqrt, [4, 9], ()) == [2, 3]
 
 
@@ -303,6 +303,6 @@ def test_one_core():
     """Work on one of many parts leaves the other cores alone."""
     before = cores()
     with one_core():
-        assert _cores.cores() == 1
-        assert _cores.at_once(lambda _: get_ident(), range(3)) == [get_ident()] * 3
+        assert core_count.cores() == 1
+        assert core_count.at_once(lambda _: get_ident(), range(3)) == [get_ident()] * 3
     assert cores() == before

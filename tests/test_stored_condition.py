@@ -8,7 +8,7 @@ import pytest
 
 import flowveil as fv
 from flowveil import trajectories
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 
 COMMANDS = {

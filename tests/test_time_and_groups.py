@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil import _cores
 from flowveil._errors import InputError, PromiseError, VerificationError
-from flowveil.methods import find_method, mosaic, nested
-from flowveil.methods._cuts import mosaic_splits, nested_splits, solution_of
-from flowveil.places import ROOT
-from flowveil.problem import Problem, Requirement, _builder, _cube
-from flowveil.times import build_tree, parse_hierarchy
+from flowveil._methods import find_method, mosaic, nested
+from flowveil._methods.cuts import mosaic_splits, nested_splits, solution_of
+from flowveil._places import ROOT
+from flowveil._problem import Problem, Requirement, builder, cube
+from flowveil._processes import core_count
+from flowveil._times import build_tree, parse_hierarchy
 from tests.trees import Oracle, add_up, flows_between, hierarchies, prices, requirements
 
 if TYPE_CHECKING:
-    from flowveil.flows import Flows
+    from flowveil._flows import Flows
 
 TREE_METHODS = ("mosaic", "nested", "crosscut", "atg-dual", "odkanon", "oigh", "knapsack", "suppression")
 
@@ -122,8 +122,8 @@ def test_cores_change_nothing(problem):
     found = []
     for cores, run in ((1, 2**16), (2, 1), (5, 3)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_cores, "cores", lambda cores=cores: cores)
-            for module in (_builder, _cube):
+            patch.setattr(core_count, "cores", lambda cores=cores: cores)
+            for module in (builder, cube):
                 patch.setattr(module, "_RUN", run)
             fresh = replace(problem)
             cut = mosaic_splits(fresh.cube).best(3.0)
@@ -509,7 +509,7 @@ def test_two_hidden_groups_are_not_told_by_their_sum(how, tmp_path, monkeypatch)
     found = published(table, zones, tmp_path / "out")
 
     assert ("b", "total") not in found
-    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    monkeypatch.setattr("flowveil._release.totals.find_telling", lambda *_: {})
     with pytest.raises(VerificationError, match="tells of groups"):
         published(table, zones, tmp_path / "careless")
 
@@ -521,7 +521,7 @@ def test_a_group_that_no_flow_names_is_not_told(tmp_path, monkeypatch):
     found = published(table, zones, tmp_path / "out")
 
     assert found == {("c", "male"): 12}
-    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    monkeypatch.setattr("flowveil._release.totals.find_telling", lambda *_: {})
     with pytest.raises(VerificationError, match="tells of groups"):
         published(table, zones, tmp_path / "careless")
 
@@ -541,7 +541,7 @@ def test_a_group_may_be_hidden_by_either_test(tmp_path, monkeypatch):
         return made.flows["sex"].to_pylist()
 
     assert sorted(release(tmp_path / "out")) == ["f", "m"]
-    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    monkeypatch.setattr("flowveil._release.totals.find_telling", lambda *_: {})
     with pytest.raises(VerificationError, match="tells of groups"):
         release(tmp_path / "careless")
 
@@ -565,7 +565,7 @@ def test_groups_beside_a_whole_do_not_tell_others(columns, tmp_path, monkeypatch
         return made.flows["destination"].to_pylist()
 
     assert release(tmp_path / "out") == ["ward:2", "ward:2"]
-    monkeypatch.setattr("flowveil.release._totals.find_telling", lambda *_: {})
+    monkeypatch.setattr("flowveil._release.totals.find_telling", lambda *_: {})
     with pytest.raises(VerificationError, match="tells of groups"):
         release(tmp_path / "careless")
 
@@ -608,7 +608,7 @@ def test_planted_total_is_found(trips, tmp_path):
     fv.verify(tmp_path / "honest", trips)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flowveil.release._totals.withhold_exposing", lambda _, first: (first, 0))
+        patch.setattr("flowveil._release.totals.withhold_exposing", lambda _, first: (first, 0))
         careless = fv.anonymize(flows, k=5, totals=True)
     careless.write(tmp_path / "careless")
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError
-from flowveil.times import build_tree, parse_hierarchy, parse_steps
-from flowveil.verify._clock import HOURS_OF_CYCLE, Clock, length_of
+from flowveil._times import build_tree, parse_hierarchy, parse_steps
+from flowveil._verify.clock import HOURS_OF_CYCLE, Clock, length_of
 
 ZONES = (None, "UTC", "America/New_York", "Europe/Rome", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kathmandu")
 STEPS = ("15min", "1h", "2h", "6h", "1d", "hour-of-day", "hour-of-week")

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, UnknownNameError
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
+from flowveil._trajectories.edits import align
+from flowveil._trajectories.tga import align_boxes
 from flowveil.synthetic import phones
 from flowveil.trajectories import BASELINES, baseline, read_trajectories
-from flowveil.trajectories._edits import align
-from flowveil.trajectories._tga import align_boxes
 from tests.trajectories import BBOX, from_points
 
 BOX = ",".join(map(str, BBOX))

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, UnknownNameError
+from flowveil._trajectories import kernels, neighbors, read_trajectories
+from flowveil._trajectories.glove import glove
+from flowveil._trajectories.pool import Pool, whole_type
 from flowveil.synthetic import phones
-from flowveil.trajectories import _kernels, _neighbors, read_trajectories
-from flowveil.trajectories._glove import glove
-from flowveil.trajectories._pool import Pool, whole_type
 from tests.trajectories import BBOX, from_points, small_sets
 
 CAPS = (200, 480)  # 20 km in cells of 100 m, 8 h in minutes
@@ -59,10 +59,10 @@ def test_short_lists_and_wide_numbers(users, k, variant, sweep, wide):
         return
     _, _, expected = plain_glove.glove(users, k, variant, CAPS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_neighbors.ListNeighbors.__init__, "__defaults__", (2,))
-        patch.setattr("flowveil.trajectories._glove.choose_kernel", lambda _: sweep)
+        patch.setattr(neighbors.ListNeighbors.__init__, "__defaults__", (2,))
+        patch.setattr("flowveil._trajectories.glove.choose_kernel", lambda _: sweep)
         if wide:
-            patch.setattr("flowveil.trajectories._pool.whole_type", lambda *_: np.int64)
+            patch.setattr("flowveil._trajectories.pool.whole_type", lambda *_: np.int64)
 
         actual = glove(from_points(users), k, variant)
 
@@ -90,9 +90,9 @@ def test_stretch_of_merged_groups(users, wide):
 
         for sweep in (False, True):
             args = samples, place, boxes, limits, 0, 1
-            assert expected == _kernels.stretch(*args, np.inf, sweep)
-            assert expected == _kernels.stretch(*args, expected, sweep)
-            assert _kernels.stretch(*args, np.nextafter(expected, -1), sweep) == np.inf
+            assert expected == kernels.stretch(*args, np.inf, sweep)
+            assert expected == kernels.stretch(*args, expected, sweep)
+            assert kernels.stretch(*args, np.nextafter(expected, -1), sweep) == np.inf
 
 
 def test_sizes_and_leftover():
@@ -148,9 +148,9 @@ def test_refusals():
 def test_threads_change_nothing(variant, monkeypatch):
     """Lists and matrix on several threads make the merges of one thread, whatever is done first."""
     trajectories = read_trajectories(phones(150, samples=12), BBOX)
-    monkeypatch.setattr(_neighbors.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    monkeypatch.setattr(neighbors.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     several = [glove(trajectories, 4, variant, memory=memory).merges for memory in (None, 10**8)]
-    monkeypatch.setattr(_neighbors.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr(neighbors.os, "sched_getaffinity", lambda _: {0}, raising=False)
 
     one = glove(trajectories, 4, variant).merges
 
@@ -162,7 +162,7 @@ def test_packing_changes_nothing(monkeypatch):
     """When the array of samples is full, groups that are gone make room for new ones."""
     trajectories = read_trajectories(phones(100, samples=60), BBOX)
     expected = glove(trajectories, 10)
-    monkeypatch.setattr("flowveil.trajectories._pool._SPARE", 1.0)
+    monkeypatch.setattr("flowveil._trajectories.pool._SPARE", 1.0)
     packed = []
     pack = Pool._pack
     monkeypatch.setattr(Pool, "_pack", lambda self, more: packed.append(more) or pack(self, more))

@@ -13,11 +13,11 @@ from benchmarks import plain_glove
 from hypothesis import given, settings
 
 from flowveil import InputError, trajectories
-from flowveil.cli._main import run
+from flowveil._cli.commands import run
+from flowveil._trajectories.evaluation import measure
+from flowveil._trajectories.gaps import coarsen, nearest_others, tail_weight
+from flowveil._trajectories.utility import compare_tasks
 from flowveil.synthetic import PHONES_BBOX, phones
-from flowveil.trajectories._evaluate import measure
-from flowveil.trajectories._gap import coarsen, nearest_others, tail_weight
-from flowveil.trajectories._utility import compare_tasks
 from tests.trajectories import BBOX, from_points, small_sets
 
 BOX = ",".join(map(str, BBOX))
@@ -90,8 +90,8 @@ def plain_unicity(users, groups, members, drawn):
 @given(small_sets())
 def test_unicity_of_glove(users):
     """Nobody who was grouped is alone afterwards, and matches are those of plain counting."""
-    from flowveil.trajectories._glove import glove
-    from flowveil.trajectories._inside import fitting_users
+    from flowveil._trajectories.glove import glove
+    from flowveil._trajectories.inside import fitting_users
 
     data = from_points(users)
     found = glove(data, 2)

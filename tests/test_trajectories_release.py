@@ -373,8 +373,8 @@ def test_refused_options(records, option, value):
 
 def test_nothing_is_made_of_wrong_groups(records):
     """Groups that are too small, lose samples or claim presence are refused before anything is written."""
-    from flowveil.trajectories._glove import Group, Grouping, glove
-    from flowveil.trajectories._release import make_release
+    from flowveil._trajectories.glove import Group, Grouping, glove
+    from flowveil._trajectories.release import make_release
 
     data = trajectories.read_trajectories(records, PHONES_BBOX)
     first, *others = glove(data, K).groups

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, anonymize, build_flows
-from flowveil.methods import uniform_tiles
+from flowveil._methods import uniform_tiles
 from flowveil.synthetic import CITY_BBOX
 from tests.test_oigh import plain_cuts
 from tests.trees import Oracle, problems

@@ -23,18 +23,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil._engine import scan
 from flowveil._errors import InputError, VerificationError
-from flowveil.engine import scan
-from flowveil.places._h3grid import H3Grid
-from flowveil.places._h3index import cells_of_points
-from flowveil.release._manifest import ABSENCE, promise_text
-from flowveil.trips import read_trips
-from flowveil.verify import Verification, _count, verify
-from flowveil.verify._border import on_border
-from flowveil.verify._cells import Cells
-from flowveil.verify._manifest import parse_manifest
-from flowveil.verify._members import MemberSide
-from flowveil.verify._squares import Squares
+from flowveil._places.h3grid import H3Grid
+from flowveil._places.h3index import cells_of_points
+from flowveil._release.manifest import ABSENCE, promise_text
+from flowveil._trips import read_trips
+from flowveil._verify import Verification, count, verify
+from flowveil._verify.border import on_border
+from flowveil._verify.cells import Cells
+from flowveil._verify.manifest import parse_manifest
+from flowveil._verify.members import MemberSide
+from flowveil._verify.squares import Squares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -364,7 +364,7 @@ def test_rows_may_come_in_any_batches(name: str, tmp_path: Path, monkeypatch: py
     def row_by_row(request: Any) -> Iterator[pa.RecordBatch]:
         return (batch.slice(row, 1) for batch in scan(request) for row in range(batch.num_rows))
 
-    monkeypatch.setattr(_count, "scan", row_by_row)
+    monkeypatch.setattr(count, "scan", row_by_row)
 
     assert draft.verify(tmp_path).flows == len(draft.flows)
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil._errors import InputError, VerificationError
-from flowveil.places import _h3grid, _h3index
-from flowveil.verify import _cells, _count, _outlines, _persons, verify
-from flowveil.verify._cells import Cells
-from flowveil.verify._outlines import Outlines
-from flowveil.verify._persons import Persons
+from flowveil._places import h3grid, h3index
+from flowveil._verify import cells, count, verify
+from flowveil._verify.cells import Cells
+from flowveil._verify.outlines import Outlines
+from flowveil._verify.persons import Persons
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_a_cell_of_another_resolution_is_no_tile() -> None:
 
 def test_outlines_that_were_forgotten_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few cells are kept, and all answers stay the same."""
-    monkeypatch.setattr(_outlines, "_MOST_CELLS", 8)
+    monkeypatch.setattr("flowveil._verify.outlines._MOST_CELLS", 8)
     cells = h3.grid_disk(h3.latlng_to_cell(46.05, 14.5, 9), 3)
     outlines = Outlines(9)
 
@@ -96,7 +96,7 @@ def test_outlines_that_were_forgotten_are_looked_up_again(monkeypatch: pytest.Mo
         assert not outlines.hold(np.roll(some, 1), lon, lat).any()
 
 
-Index = _h3index.cells_of_points
+Index = h3index.cells_of_points
 
 # Mistakes that a fast index may make: each with a name that tells what it returns.
 MISTAKES: dict[str, Callable[..., np.ndarray]] = {
@@ -117,7 +117,7 @@ def test_a_mistake_of_the_fast_index_changes_nothing(mistake: str, monkeypatch: 
     random = np.random.default_rng(0)
     lon, lat = random.uniform(-0.1, 0.9, 300), random.uniform(0, 0.6, 300)
     batch = pa.record_batch({"start_lon": lon, "start_lat": lat, "end_lon": lon[::-1], "end_lat": lat[::-1]})
-    monkeypatch.setattr(_cells, "cells_of_points", MISTAKES[mistake])
+    monkeypatch.setattr(cells, "cells_of_points", MISTAKES[mistake])
 
     origin, destination, _ = Cells(9, binary=False).locate(batch, np.ones(300, bool))
 
@@ -130,7 +130,7 @@ def test_a_mistake_that_both_sides_share_is_found(
     city_trips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A release made with a wrong index fails, though the checker asks the same wrong index."""
-    for module in (_h3grid, _cells):
+    for module in (h3grid, cells):
         monkeypatch.setattr(module, "cells_of_points", MISTAKES["another cell"])
     folder = fv.anonymize(fv.build_flows(city_trips, "h3:8"), k=5).write(tmp_path / "out")
 
@@ -143,11 +143,11 @@ def test_flows_do_not_depend_on_the_number_of_threads(city_trips: Path, monkeypa
     release = fv.anonymize(fv.build_flows(city_trips, "h3:8", unit="person_id"), k=5, elsewhere=True, min_tiles=2)
 
     def in_threads(threads: int, folder: Path) -> list[str]:
-        scan, work_ahead = _count.scan, _count.work_ahead
+        scan, work_ahead = count.scan, count.work_ahead
         with monkeypatch.context() as patch:
-            patch.setattr(_count, "work_ahead", lambda function, parts: work_ahead(function, parts, threads))
+            patch.setattr(count, "work_ahead", lambda function, parts: work_ahead(function, parts, threads))
             patch.setattr(
-                _count,
+                count,
                 "scan",
                 lambda request: (
                     batch.slice(row, 500) for batch in scan(request) for row in range(0, batch.num_rows, 500)
@@ -172,7 +172,7 @@ def test_persons_are_counted_like_sets(batches: list[list[tuple[str, int]]], wai
     weight = {name: 1 + sum(map(ord, name)) for rows in batches for name, _ in rows}
     persons = Persons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_persons, "_FEWEST_ROWS", waiting)
+        patch.setattr(persons, "_FEWEST_ROWS", waiting)
         for rows in batches:
             names, flows = [name for name, _ in rows], np.array([flow for _, flow in rows], np.int64)
             weights = np.array([weight[name] for name in names], np.int64) if weighted else None

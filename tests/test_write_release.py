@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil.release import _write
+from flowveil._release import write
 from flowveil.synthetic import City
 
 FILES = {"flows.parquet", "areas.parquet", "manifest.json"}
@@ -230,7 +230,7 @@ class TestFailure:
     @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt(), MemoryError()])
     def test_no_table_can_be_written(self, call, error, release, tmp_path, monkeypatch):
         """Neither a folder nor an audit file nor parts of them stay."""
-        break_at(monkeypatch, _write.pq, "ParquetWriter", call, error)
+        break_at(monkeypatch, write.pq, "ParquetWriter", call, error)
 
         with pytest.raises(type(error)):
             release.write(tmp_path / "out")
@@ -240,7 +240,7 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("owner", "name", "call"),
         [
-            (_write.pq, "ParquetWriter", 2),
+            (write.pq, "ParquetWriter", 2),
             (Path, "chmod", 1),
             (os, "fsync", 3),
             (Path, "rename", 1),
@@ -307,7 +307,7 @@ KILLED = """
 import json, os, random, signal, sys, time
 from pathlib import Path
 import flowveil as fv
-from flowveil.release._audit import make_audit
+from flowveil._release.audit import make_audit
 from flowveil.synthetic import City
 
 folder, overwrite, steps = Path(sys.argv[1]), sys.argv[2] == "overwrite", int(sys.argv[3])

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from flowveil.flows import WEIGHT_UNIT, Flows, People
-from flowveil.places import ROOT, Hierarchy, meters_between
-from flowveil.problem import LOSSES, Problem, Requirement
+from flowveil._flows import WEIGHT_UNIT, Flows, People
+from flowveil._places import ROOT, Hierarchy, meters_between
+from flowveil._problem import LOSSES, Problem, Requirement
 
 
 class PointPlaces:

@@ -1,4 +1,4 @@
-// Builds the page into src/flowveil/app/assets (or the folder given), with the licenses of all that is bundled.
+// Builds the page into src/flowveil/_app/assets (or the folder given), with the licenses of all that is bundled.
 // The first line of app.js holds a hash of the sources, so that a test without node can tell whether it is up to date.
 import {createHash} from 'node:crypto';
 import {copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync} from 'node:fs';
@@ -7,7 +7,7 @@ import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = process.argv[2] ?? join(here, '..', 'src', 'flowveil', 'app', 'assets');
+const target = process.argv[2] ?? join(here, '..', 'src', 'flowveil', '_app', 'assets');
 mkdirSync(target, {recursive: true});
 
 function hashOfSources() {

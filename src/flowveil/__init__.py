@@ -7,11 +7,11 @@ if "numba" not in sys.modules:  # it would let a file of the current folder say 
     os.environ.setdefault("NUMBA_CACHE_DIR", "")
     os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
 
+from flowveil._compare import compare
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
-from flowveil.compare import compare
-from flowveil.export import Export, export
-from flowveil.flows import Flows, build_flows
-from flowveil.matrices import (
+from flowveil._export import Export, export
+from flowveil._flows import Flows, build_flows
+from flowveil._matrices import (
     Matrix,
     NoisyRelease,
     add_noise,
@@ -22,12 +22,12 @@ from flowveil.matrices import (
     query,
     query_errors,
 )
-from flowveil.methods import Method, methods
-from flowveil.reconstruct import Reconstruction, reconstruct
-from flowveil.release import Frontier, Release, anonymize, evaluate, frontier, read_release
-from flowveil.report import report
-from flowveil.trips import Trips, read_trips
-from flowveil.verify import Verification, verify
+from flowveil._methods import Method, methods
+from flowveil._reconstruct import Reconstruction, reconstruct
+from flowveil._release import Frontier, Release, anonymize, evaluate, frontier, read_release
+from flowveil._report import report
+from flowveil._trips import Trips, read_trips
+from flowveil._verify import Verification, verify
 
 __all__ = [
     "Export",

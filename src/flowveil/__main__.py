@@ -1,6 +1,6 @@
 """python -m flowveil."""
 
-from flowveil.cli import main
+from flowveil._cli import main
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-/** What the server tells: the same names as in src/flowveil/app. */
+/** What the server tells: the same names as in src/flowveil/_app. */
 
 export interface MethodOption {
   name: string;

@@ -1,0 +1,105 @@
+"""A release as the page draws it: places, outlines, flows and the land around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+from flowveil._release import key_columns
+from flowveil._report import land
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from flowveil._release import Release
+
+_MOST_FLOWS = 30_000  # drawn; the strongest. What is published is in the download
+_FINE = 2_000  # outlines are drawn to this part of the extent
+_AROUND = 1.5  # how far land goes beyond the extent, in extents
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_SMALLEST = 0.05  # degrees: extent of a release that is one point
+
+
+def picture(release: Release) -> dict[str, Any]:
+    """Return a release for the map; it is computed from the release alone."""
+    areas = {row["area"]: row for row in release.areas.drop_columns("geometry").to_pylist()}
+    number = {area: place for place, area in enumerate(areas)}
+    shapes = dict(zip(release.areas["area"].to_pylist(), release.areas["geometry"].to_pylist(), strict=True))
+    geometry = shapely.from_wkb(np.array([shapes[area] for area in areas], object))
+    extent = _extent(geometry, areas)
+    tolerance = max(extent[2] - extent[0], extent[3] - extent[1]) / _FINE
+    flows = release.flows.take(np.argsort(-release.flows["trips"].to_numpy(), kind="stable")[:_MOST_FLOWS])
+    labels = _labels(flows, key_columns(flows, release.manifest), str(release.manifest["options"].get("time")))
+    divisions = {label: place for place, label in enumerate(sorted(set(labels or [])))}
+    west, south, east, north = _widened(extent)
+    return {
+        "areas": [
+            {"id": area, "lon": row["lon"], "lat": row["lat"], "tiles": row["tiles"], "shape": _rings(shape, tolerance)}
+            for (area, row), shape in zip(areas.items(), geometry, strict=True)
+        ],
+        "origin": [number[area] for area in flows["origin"].to_pylist()],
+        "destination": [number[area] for area in flows["destination"].to_pylist()],
+        "trips": flows["trips"].to_pylist(),
+        "persons": flows["persons"].to_pylist() if "persons" in flows.column_names else None,
+        "division": None if labels is None else [divisions[label] for label in labels],
+        "divisions": list(divisions),
+        "flows": release.flows.num_rows,
+        "extent": extent,
+        "land": land(west, south, east, north, step=(east - west) / _FINE),
+    }
+
+
+def _labels(flows: pa.Table, columns: list[str], steps: str) -> list[str] | None:
+    """Return for each flow which step of time and which group it is of; None where a release is not divided."""
+    if not columns:
+        return None
+    parts = [[_label(name, value, steps) for value in flows[name].to_pylist()] for name in columns]
+    return [", ".join(each) for each in zip(*parts, strict=True)]
+
+
+def _label(name: str, value: Any, steps: str) -> str:
+    if name != "time":
+        return f"{name} {'unknown' if value is None else value}"
+    if steps == "hour-of-week":
+        return f"{value // 24 + 1} {_DAYS[value // 24]} {value % 24:02}:00"  # the number puts days in order
+    return (
+        f"{value:02}:00"
+        if isinstance(value, int)
+        else f"{value:%Y-%m-%d %H:%M}"
+        if hasattr(value, "hour")
+        else str(value)
+    )
+
+
+def _extent(geometry: Any, areas: dict[str, dict[str, Any]]) -> list[float]:
+    """Return west, south, east, north of all that has a place; the world if nothing has."""
+    points = [(row["lon"], row["lat"]) for row in areas.values() if row["lon"] is not None]
+    bounds = shapely.total_bounds(geometry)
+    corners = [bounds[:2], bounds[2:]] if np.isfinite(bounds).all() else []
+    every = np.array([*points, *corners], float)
+    if not len(every):
+        return [-180.0, -60.0, 180.0, 75.0]
+    west, south = every.min(axis=0)
+    east, north = every.max(axis=0)
+    wide, high = max(_SMALLEST - (east - west), 0) / 2, max(_SMALLEST - (north - south), 0) / 2
+    return [float(west - wide), float(south - high), float(east + wide), float(north + high)]
+
+
+def _widened(extent: list[float]) -> tuple[float, float, float, float]:
+    west, south, east, north = extent
+    reach = _AROUND * max(east - west, north - south)
+    return max(west - reach, -180.0), max(south - reach, -85.0), min(east + reach, 180.0), min(north + reach, 85.0)
+
+
+def _rings(shape: shapely.Geometry | None, tolerance: float) -> list[list[list[list[float]]]]:
+    """Return the polygons of a shape as rings of points, no finer than the eye."""
+    if shape is None or shape.is_empty:
+        return []
+    plain = shapely.simplify(shape, tolerance) if shapely.get_num_coordinates(shape) > 50 else shape
+    return [
+        [np.asarray(ring.coords)[:, :2].round(6).tolist() for ring in (part.exterior, *part.interiors)]
+        for part in shapely.get_parts(plain)
+        if isinstance(part, shapely.Polygon) and not part.is_empty
+    ]

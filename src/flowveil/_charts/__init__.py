@@ -1,0 +1,8 @@
+"""Small charts, drawn by ourselves: text for terminals, SVG for documents."""
+
+from flowveil._charts.areas import areas_svg
+from flowveil._charts.comparison import comparison_svg
+from flowveil._charts.curves import distributions_svg
+from flowveil._charts.frontier import frontier_svg, frontier_text
+
+__all__ = ["areas_svg", "comparison_svg", "distributions_svg", "frontier_svg", "frontier_text"]

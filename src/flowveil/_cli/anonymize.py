@@ -1,0 +1,96 @@
+"""flowveil anonymize."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import flowveil as fv
+from flowveil._cli.noise import NoiseOptions
+from flowveil._cli.noise import summary as noise_summary
+from flowveil._cli.options import DemandOptions, ElsewhereFlag, Output, Overwrite, Report, TripOptions, takes
+from flowveil._cli.terminal import progress, show
+from flowveil._problem import AUTO
+from flowveil._release import check_target
+
+
+@takes(TripOptions, DemandOptions, NoiseOptions)
+def anonymize(
+    trips: TripOptions,
+    demand: DemandOptions,
+    noise: NoiseOptions,
+    output: Output,
+    max_suppression: Annotated[
+        float | None, typer.Option(help="Largest share of trips to leave out (default 0.1).")
+    ] = None,
+    max_gbar: Annotated[
+        float | None,
+        typer.Option(help="In its place: precision to reach (mean tiles of both ends), leaving out the least."),
+    ] = None,
+    elsewhere: ElsewhereFlag = False,
+    report: Report = False,
+    totals: Annotated[
+        bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")
+    ] = False,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="An earlier release of the same data that readers may compare with."),
+    ] = None,
+    areas_from: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Use the areas of this earlier release, to compare with it.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Turn trips into flows that are safe to publish."""
+    check_target(output, overwrite=overwrite)
+    if name := noise.method(demand):
+        others = {"elsewhere": elsewhere, "totals": totals, "beside": beside, "areas_from": areas_from}
+        with progress() as doing:
+            steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
+            noisy = noise.release(name, trips, demand, doing, **steering, **others)
+            folder = noisy.write(output, overwrite=overwrite, report=report)
+        _end(noise_summary(noisy), folder)
+        return
+    demand.check(trips)
+    with progress() as doing:
+        doing("reading trips")
+        whole_pairs = not (elsewhere or totals or beside)
+        flows = trips.flows(doing.rows, **(demand.crowds(trips) if whole_pairs else {}))
+        parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""
+        doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
+        keywords = demand.keywords(trips) | {"elsewhere": elsewhere}
+        keywords |= {"totals": totals, "beside": beside, "areas_from": areas_from}
+        keywords |= {"engine": trips.engine, "master": trips.master}
+        release = fv.anonymize(flows, max_suppression=max_suppression, max_gbar=max_gbar, **keywords)
+        doing("writing")
+        folder = release.write(output, overwrite=overwrite, report=report)
+    _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
+
+
+def _end(text: str, folder: Path, private: Sequence[str] = ()) -> None:
+    typer.echo(text)
+    names = " and ".join(f"{folder.name}{ending}" for ending in (".audit.json", *private))
+    typer.echo(f"wrote {folder.name}/ (safe to publish) and {names} (private) in {folder.parent}")
+
+
+def summary(flows: fv.Flows, release: fv.Release) -> str:
+    """Say in a few lines what a release holds and what was lost; private, as it tells exact figures."""
+    figures = release.metrics()
+    rest = figures.get("elsewhere")
+    reported = f"{show(rest['trips'])} of these are reported as going elsewhere\n" if rest else ""
+    parts, whole = figures.get("matrices"), figures.get("totals")
+    withheld = f" ({show(parts['withheld'])} of them withheld as a whole)" if parts and parts["withheld"] else ""
+    divided = f"in {show(parts['count'])} steps of time or groups{withheld}\n" if parts else ""
+    added = f"and {show(whole['flows'])} flows of totals, with {show(whole['trips'])} trips\n" if whole else ""
+    automatic = release.manifest["promise"].get("k_weight") == AUTO
+    mean = f"--k-weight auto is {show(figures['k_weight'])} people here (private)\n" if automatic else ""
+    return (
+        f"{show(figures['flows'])} flows between {show(figures['origin_areas'])} origin and "
+        f"{show(figures['destination_areas'])} destination areas, with {show(figures['trips'])} of "
+        f"{show(flows.total)} trips ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}"
+        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}"
+        f"promise: {release.manifest['promise_text']}"
+    )

@@ -1,0 +1,26 @@
+"""flowveil export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import flowveil as fv
+from flowveil._cli import options
+from flowveil._cli.terminal import note
+from flowveil._export import FORMATS
+
+
+def export(
+    folder: options.ReleaseFolder,
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"One of {', '.join(FORMATS)}.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an export that is already there.")] = False,
+) -> None:
+    """Write the flows of a release in a format of other tools."""
+    found = fv.export(folder, to, output, overwrite=overwrite)
+    if found.left_out:
+        note(f"{found.left_out:,} flows were left out: an end of theirs has no place on the map, which {to} asks for")
+    typer.echo(f"wrote {found.flows:,} flows to {found.path}")

@@ -1,0 +1,54 @@
+"""flowveil frontier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import flowveil as fv
+from flowveil._charts import frontier_svg, frontier_text
+from flowveil._cli.options import AsJson, DemandOptions, OverwriteFile, TripOptions, takes
+from flowveil._cli.terminal import print_json, progress, show
+from flowveil._errors import InputError
+from flowveil._folder import check_file, private_file
+
+
+@takes(TripOptions, DemandOptions)
+def frontier(
+    trips: TripOptions,
+    demand: DemandOptions,
+    points: Annotated[int, typer.Option(help="How many points to show.")] = 24,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="SVG", help="Draw it into this file.")
+    ] = None,
+    overwrite: OverwriteFile = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what each share of left-out trips would buy in precision. The figures are private."""
+    if output is not None:
+        if output.suffix.lower() != ".svg":
+            raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
+        check_file(output, overwrite=overwrite)
+    demand.check(trips)
+    with progress() as doing:
+        doing("reading trips")
+        flows = trips.flows(doing.rows, **demand.crowds(trips))
+        doing(f"following the frontier of {demand.method}")
+        table = fv.frontier(flows, points=points, **demand.keywords(trips))
+    if output is not None:
+        with private_file(output, overwrite=overwrite) as new:
+            new.write_text(frontier_svg(table, demand.method), encoding="utf-8")
+    if as_json:
+        print_json(table.to_pylist())
+        return
+    typer.echo(f"{'lambda':>12} {'gbar':>10} {'suppressed':>11} {'flows':>9} {'origins':>9} {'destinations':>13}")
+    for row in table.to_pylist():
+        typer.echo(
+            f"{row['lambda']:12.4g} {show(row['gbar']):>10} {row['suppressed']:11.3%} {row['flows']:9,}"
+            f" {row['origin_areas']:9,} {row['destination_areas']:13,}"
+        )
+    typer.echo()
+    typer.echo(frontier_text(table))
+    typer.echo("Pick a point: --max-suppression SHARE, or --max-gbar TILES, with flowveil anonymize.")

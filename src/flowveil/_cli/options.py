@@ -1,0 +1,219 @@
+"""Options that several commands share, each written once."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+import flowveil as fv
+from flowveil._cli.parse import columns as parse_columns
+from flowveil._cli.parse import pairs, people
+from flowveil._cli.presets import PRESETS, choose_k
+from flowveil._cli.terminal import note
+from flowveil._engine import DUCKDB, SPARK, describe_input, open_source
+from flowveil._errors import InputError
+from flowveil._methods import find_method
+from flowveil._problem import AUTO
+from flowveil._release import DEFAULT_LOSS, DEFAULT_METHOD, read_audit, remembered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
+ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
+OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
+Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
+ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
+Columns = Annotated[
+    str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
+]
+Where = Annotated[
+    str | None, typer.Option("--where", metavar="CONDITION", help="Keep rows that fulfill this SQL condition.")
+]
+KWeight = Annotated[
+    str | None,
+    typer.Option("--k-weight", metavar="N|auto", help="Fewest people represented by a flow; auto: k times the mean."),
+]
+MinTiles = Annotated[int, typer.Option(help="Fewest tiles of both ends of a flow.")]
+ElsewhereFlag = Annotated[
+    bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
+]
+Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="What to ask the database that INPUT names.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
+
+
+@dataclass(frozen=True)
+class TripOptions:
+    """Which trips, and between which places they are counted."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="Trips: CSV, Parquet or Arrow file, folder, quoted glob, or postgresql://..."
+        ),
+    ]
+    query: Query = None
+    grid: Annotated[str | None, typer.Option(help="h3:RESOLUTION (default h3:10) or quadtree:METERS.")] = None
+    hierarchy: Annotated[
+        str | None, typer.Option(help="h3 or h3-binary; for zones ward, or columns from fine to coarse.")
+    ] = None
+    zones: ZonesFile = None
+    crs: Annotated[str | None, typer.Option(help="Projected CRS of a quadtree, e.g. EPSG:32610.")] = None
+    columns: Columns = None
+    where: Where = None
+    bbox: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Keep trips with both ends inside.")] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Fail on rows that cannot be used.")] = False
+    unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
+    weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
+    time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
+        None
+    )
+    time_hierarchy: Annotated[
+        str | None,
+        typer.Option(metavar="LEVELS", help="Generalize time like places, e.g. '1h<part-of-day<day' (mosaic)."),
+    ] = None
+    timezone: Annotated[str | None, typer.Option(help="Whose clock cuts time, e.g. Europe/Rome.")] = None
+    by: Annotated[str | None, typer.Option(metavar="COL,...", help="One matrix a group of these columns.")] = None
+    memory: Annotated[str | None, typer.Option(help="Memory to use, e.g. 2GB: reading spills beyond it.")] = None
+    engine: Annotated[str, typer.Option(help="What counts trips: duckdb (this machine) or spark.")] = DUCKDB
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --engine spark: its cluster, e.g. spark://HOST:PORT.")
+    ] = None
+
+    def read(self) -> fv.Trips:
+        """Describe the trips, which are not read yet."""
+        return fv.read_trips(self.source, parse_columns(self.columns), self.where, query=self.query)
+
+    def flows(
+        self,
+        watch: Callable[[int, int | None], None] | None = None,
+        *,
+        k: int | None = None,
+        k_weight: float | None = None,
+    ) -> fv.Flows:
+        """Read and count the trips; tell what was dropped. With k, persons stay on the cluster."""
+        flows = fv.build_flows(
+            self.read(),
+            self.grid,
+            zones=self.zones,
+            hierarchy=self.hierarchy,
+            crs=self.crs,
+            bbox=self.bbox,
+            unit=self.unit,
+            weight=self.weight,
+            time=self.time,
+            time_hierarchy=self.time_hierarchy,
+            timezone=self.timezone,
+            by=[] if self.by is None else self.by.split(","),
+            strict=self.strict,
+            memory=self.memory,
+            engine=self.engine,
+            master=self.master,
+            k=k,
+            k_weight=k_weight,
+            watch=watch,
+        )
+        for text in flows.provenance.notes:
+            note(text)
+        if self.unit is None:
+            note("k counts trips, since no --unit was given: one person may have made all trips of a flow")
+        return flows
+
+
+@dataclass(frozen=True)
+class DemandOptions:
+    """What is asked of a method."""
+
+    method: Annotated[str, typer.Option(help="How to anonymize; see flowveil methods.")] = DEFAULT_METHOD
+    k: Annotated[
+        int | None, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow (default 10).")
+    ] = None
+    k_weight: KWeight = None
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
+    ] = None
+    min_tiles: MinTiles = 1
+    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = "tiles"
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
+    ] = None
+
+    def check(self, trips: TripOptions) -> None:
+        """Raise on what no trips could fulfill before any are read; warn when k protects nobody."""
+        find_method(self.method)
+        asked = self.keywords(trips)
+        if asked["k"] == 1 and self.k_weight is None:
+            note("WARNING: k is 1, which protects nobody")
+
+    def keywords(self, trips: TripOptions) -> dict[str, Any]:
+        """Return the options as the Python API takes them."""
+        return {
+            "method": self.method,
+            "k": choose_k(self.k, self.preset, trips.unit),
+            "k_weight": people(self.k_weight),
+            "min_tiles": self.min_tiles,
+            "loss": self.loss,
+            "options": pairs(self.option or [], "--option"),
+        }
+
+    def crowds(self, trips: TripOptions) -> dict[str, Any]:
+        """Return what a cluster is asked to count, where that is all that the method must know of persons."""
+        method = find_method(self.method)
+        if trips.engine != SPARK or trips.time_hierarchy or not method.crowds or self.loss != DEFAULT_LOSS:
+            return {}
+        asked = self.keywords(trips)
+        # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
+        return {"k": asked["k"], "k_weight": None if asked["k_weight"] == AUTO else asked["k_weight"]}
+
+
+def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
+    """Say which rows and columns of the input are looked at, if options or the audit file say so: anybody may have."""
+    story = remembered(read_audit(folder))
+    for sentence in describe_input(where or story.where, parse_columns(columns) or story.columns or {}):
+        note(sentence)
+
+
+def with_query(source: str | None, query: str | None) -> Any:
+    """Return the trips of an INPUT and its --query, for functions that open trips themselves; None without INPUT."""
+    if query is None:
+        return source
+    if source is None:
+        raise InputError("a query was given, but no database", "add --against postgresql://USER@HOST/DATABASE")
+    return open_source(source, query)
+
+
+def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command all options of `groups`; it gets one object of each group, in order, before its own parameters."""
+
+    def extend(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[len(groups) :]
+        shared = [[_parameter(group, item) for item in fields(group)] for group in groups]
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            filled = [
+                group(**{parameter.name: values.pop(parameter.name) for parameter in parameters})
+                for group, parameters in zip(groups, shared, strict=True)
+            ]
+            command(*filled, **values)
+
+        every = [*own, *(parameter for parameters in shared for parameter in parameters)]
+        every = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return run
+
+    return extend
+
+
+def _parameter(group: type, item: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if item.default is MISSING else item.default
+    hint = get_type_hints(group, include_extras=True)[item.name]
+    return inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

@@ -1,0 +1,72 @@
+"""flowveil query."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flowveil._cli import options
+from flowveil._cli.parse import pairs
+from flowveil._cli.terminal import note, print_json, progress, show, warn
+from flowveil._errors import InputError
+from flowveil._matrices import query as ask
+from flowveil._matrices import query_errors
+
+_BOX = "W,S,E,N"
+
+
+def query(
+    folder: options.ReleaseFolder,
+    origin_bbox: Annotated[str | None, typer.Option(metavar=_BOX, help="Trips that start here.")] = None,
+    destination_bbox: Annotated[str | None, typer.Option(metavar=_BOX, help="Trips that end here.")] = None,
+    stop_bbox: Annotated[
+        list[str] | None, typer.Option(metavar=_BOX, help="Trips that stop here; once for each stop, in order.")
+    ] = None,
+    place_bbox: Annotated[
+        list[str] | None, typer.Option(metavar=f"NAME={_BOX}", help="A place of the manifest, e.g. a frame of the day.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="INPUT", help="In place of one query: errors of many, by the true trips. Private."
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Estimate the trips between boxes from a release with noise, with a range for the truth."""
+    if against is not None:
+        if any((origin_bbox, destination_bbox, stop_bbox, place_bbox)):
+            raise InputError("--against measures many queries, not one", "leave out the boxes, or --against")
+        _measure(folder, against, as_json=as_json)
+        return
+    stops = dict(enumerate(stop_bbox or [], start=1))
+    places = pairs(place_bbox or [], "--place-bbox")
+    answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stops, places=places)
+    if as_json:
+        print_json(asdict(answer) | {"warning": answer.warning})
+        return
+    typer.echo(f"about {show(answer.estimate)} trips, between {show(answer.low)} and {show(answer.high)}")
+    typer.echo(f"{answer.partial:.0%} of the answer is from boxes that the query covers in part.")
+    typer.echo(answer.meaning)
+    if answer.warning is not None:
+        warn(answer.warning)
+    if not answer.boxes:
+        note("the boxes lie outside of the bbox of the release (W,S,E,N, in degrees), about which it says nothing")
+
+
+def _measure(folder: Path, against: str, *, as_json: bool) -> None:
+    with progress() as doing:
+        doing("asking many queries")
+        options.tell_input(folder, None, None)
+        rows = query_errors(folder, against)
+    if as_json:
+        print_json(rows)
+        return
+    names = {"mre": "mre %", "median": "median %", "mae": "mean error", "zero": "always 0 %", "empty": "empty"}
+    typer.echo(f"{'queries':14}" + "".join(f"{name:>16}" for name in names.values()))
+    for queries, figures in rows.items():
+        typer.echo(f"{queries:14}" + "".join(f"{show(figures[name]):>16}" for name in names))
+    typer.echo("These figures are computed from the true trips: keep them private.", err=True)

@@ -1,0 +1,51 @@
+"""flowveil reconstruct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import typer
+
+import flowveil as fv
+from flowveil._cli.options import OverwriteFile, ReleaseFolder
+from flowveil._cli.terminal import note
+from flowveil._errors import InputError
+from flowveil._folder import check_file, public_file
+
+_KINDS = (".parquet", ".csv")
+_SHOWN = 10
+
+
+def reconstruct(
+    release: ReleaseFolder,
+    zones: Annotated[str, typer.Option("--zones", metavar="FILE", help="Your zones: GeoParquet or GeoJSON.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all flows to a .parquet or .csv file.")
+    ] = None,
+    overwrite: OverwriteFile = False,
+) -> None:
+    """Estimate flows between your own zones from a release alone, by even spreading."""
+    if output is not None:
+        if output.suffix.lower() not in _KINDS:
+            raise InputError(f"{str(output)!r} is not a file to write", "name it like -o flows.parquet or -o flows.csv")
+        check_file(output, overwrite=overwrite)
+    found = fv.reconstruct(release, zones)
+    between = f"{found.placed:,.0f} of {found.published:,} published trips lie between the zones"
+    for text in (f"{between} ({found.share:.2%})", *found.notes):
+        note(text)
+    if output is None:
+        typer.echo(" ".join(found.flows.column_names))
+        busiest = found.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
+        for row in busiest.to_pylist():
+            shown = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
+            typer.echo(" ".join(shown))
+        return
+    with public_file(output, overwrite=overwrite) as new:
+        if output.suffix.lower() == ".csv":
+            pyarrow.csv.write_csv(found.flows, new)
+        else:
+            pq.write_table(found.flows, new, compression="zstd")
+    note(f"wrote {found.flows.num_rows:,} flows to {output}")

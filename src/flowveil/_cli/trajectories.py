@@ -1,0 +1,245 @@
+"""flowveil trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flowveil import trajectories as paths
+from flowveil._cli.options import (
+    Against,
+    AsJson,
+    Columns,
+    Output,
+    Overwrite,
+    ReleaseFolder,
+    Report,
+    Where,
+    takes,
+    tell_input,
+)
+from flowveil._cli.parse import columns as parse_columns
+from flowveil._cli.terminal import note, print_json, progress, show
+from flowveil._engine import describe_input
+from flowveil._errors import InputError
+from flowveil._folder import check_file, find_target, private_file
+from flowveil._release import check_target
+
+Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
+OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
+
+app = typer.Typer(
+    name="trajectories",
+    help="Publish whole trajectories that at least k users share.",
+    rich_markup_mode=None,
+)
+
+
+@dataclass(frozen=True)
+class SampleOptions:
+    """Which samples, and the grid they are put on."""
+
+    source: Annotated[
+        str, typer.Argument(metavar="INPUT", help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files.")
+    ]
+    bbox: Annotated[
+        str | None, typer.Option(metavar="W,S,E,N", help="A public box, in degrees; samples outside are dropped.")
+    ] = None
+    step: Annotated[str, typer.Option(help="Edge of a cell and step of time.")] = "100m,1min"
+    min_samples: Annotated[int, typer.Option(help="Drop users with fewer samples.")] = 1
+    columns: Columns = None
+    where: Where = None
+    memory: Annotated[
+        str | None, typer.Option(help="Memory, e.g. 2GB: keep all stretches if they fit, else lists of neighbors.")
+    ] = None
+
+    def read(self) -> paths.Trajectories:
+        """Read the samples; tell what was dropped."""
+        found = paths.read_trajectories(
+            self.source,
+            self.bbox,
+            columns=parse_columns(self.columns),
+            where=self.where,
+            step=self.step,
+            min_samples=self.min_samples,
+            memory=self.memory,
+        )
+        for text in found.notes:
+            note(text)
+        return found
+
+
+@app.command("anonymize")
+@takes(SampleOptions)
+def anonymize(
+    samples: SampleOptions,
+    output: Output,
+    k: Annotated[int, typer.Option("-k", help="Fewest users who share a trajectory.")] = 10,
+    variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
+    max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
+    max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
+    report: Report = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Merge trajectories with GLOVE until at least k users share each."""
+    check_target(output, overwrite=overwrite)
+    with progress() as doing:
+        doing("reading")
+        data = samples.read()
+        release = paths.anonymize(
+            data,
+            k,
+            variant=variant,
+            max_extent=max_extent,
+            max_duration=max_duration,
+            memory=samples.memory,
+            tell=doing,
+        )
+        folder = release.write(output, overwrite=overwrite, report=report)
+    for text in release.audit["notes"][len(data.notes) :]:
+        note(text)
+    typer.echo(_summary(release))
+    private = f"{folder.name}.members.parquet and {folder.name}.audit.json (private)"
+    typer.echo(f"wrote {folder.name}/ (safe to publish), {private} in {folder.resolve().parent}")
+
+
+@app.command("verify")
+def verify(
+    folder: ReleaseFolder, against: Against, columns: Columns = None, where: Where = None, as_json: AsJson = False
+) -> None:
+    """Check every promise of a release on the samples it was made from; exit 0 only if all hold."""
+    with progress() as doing:
+        doing("checking every promise")
+        result = paths.verify(folder, against, columns=parse_columns(columns), where=where)
+    if as_json:
+        numbers = {"groups": result.groups, "users": result.users}
+        told = {"where": result.where, "columns": result.columns}
+        print_json({"verified": True, **numbers, "checks": list(result.checks), **told})
+        return
+    for check in result.checks:
+        typer.echo(f"  ok  {check}")
+    for sentence in describe_input(result.where, result.columns):
+        typer.echo(sentence)
+    typer.echo(f"verified: every promise of {folder} holds")
+
+
+@app.command("gap")
+@takes(SampleOptions)
+def gap(
+    samples: SampleOptions,
+    k: Annotated[str, typer.Option("-k", metavar="K[,K]", help="Which k to measure.")] = "2,5,10",
+    generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
+    plots: Plots = None,
+    overwrite: OverwritePlots = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how far trajectories are from being shared by k users. The figures are private."""
+    _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
+    with progress() as doing:
+        doing("reading")
+        found = paths.gap(samples.read(), _numbers(k), generalize=generalize, tell=doing)
+        figures = found.figures()
+    _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
+    _tell(figures, as_json)
+
+
+@app.command("evaluate")
+def evaluate(
+    folder: ReleaseFolder,
+    against: Against,
+    columns: Columns = None,
+    where: Where = None,
+    timezone: Annotated[str, typer.Option(help="Where nights and working hours are, e.g. Europe/Brussels.")] = "UTC",
+    plots: Plots = None,
+    overwrite: OverwritePlots = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure accuracy, utility and unicity of a release against its input. The figures are private."""
+    _check_plots(plots, paths.TrajectoryEvaluation.PICTURES, overwrite=overwrite)
+    with progress() as doing:
+        doing("measuring")
+        tell_input(folder, columns, where)
+        found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
+        figures = found.figures()
+    _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
+    _tell(figures, as_json)
+
+
+@app.command("baseline")
+@takes(SampleOptions)
+def baseline(
+    samples: SampleOptions,
+    method: Annotated[str, typer.Option(help="w4m, nwa or tga.")] = "w4m",
+    k: Annotated[int, typer.Option("-k", help="Fewest users of a cluster.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Measure an older method on the same samples, to compare with. It writes nothing."""
+    with progress() as doing:
+        doing("reading")
+        data = samples.read()
+        doing(f"clustering {len(data):,} trajectories")
+        figures = paths.baseline(data, method, k).figures()
+    _tell(figures, as_json)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"-k got {text!r}", "write it like -k 2,5,10") from None
+
+
+def _check_plots(folder: Path | None, names: Sequence[str], *, overwrite: bool) -> None:
+    """Raise before any work if a plot may not be written."""
+    if folder is None:
+        return
+    if find_target(folder, "folder").is_dir():
+        for name in names:
+            check_file(folder / name, overwrite=overwrite)
+    elif folder.exists():
+        raise InputError(f"{str(folder)!r} is not a folder to write plots to", "name a folder, e.g. --plots figures")
+
+
+def _draw(folder: Path | None, pictures: dict[str, str], *, overwrite: bool) -> None:
+    if folder is not None:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, text in pictures.items():
+            with private_file(folder / name, overwrite=overwrite) as new:
+                new.write_text(text, encoding="utf-8")
+
+
+def _tell(figures: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+        return
+    for line in _lines(figures):
+        typer.echo(line)
+    typer.echo("These figures are computed from the true samples: keep them private.", err=True)
+
+
+def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
+    lines = []
+    for name, value in figures.items():
+        if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
+            lines += [f"{indent}{name}", *_lines(value, indent + "  ")]
+        elif isinstance(value, dict):
+            shown = "  ".join(f"{part} {show(number)}" for part, number in value.items())
+            lines.append(f"{indent}{name:<{22 - len(indent)}} {shown}")
+        else:
+            lines.append(f"{indent}{name:<{22 - len(indent)}} {show(value)}")
+    return lines
+
+
+def _summary(release: paths.TrajectoryRelease) -> str:
+    facts: dict[str, Any] = release.audit
+    return (
+        f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
+        f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"
+        f"{facts['suppressed_rows'] / facts['rows']:.2%} of {facts['rows']:,} samples suppressed;"
+        f" unsupported {facts['unsupported']:.1%} (members who were not seen in a sample)\n"
+        f"promise: {release.manifest['promise_text']}"
+    )

@@ -1,0 +1,53 @@
+"""flowveil verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import flowveil as fv
+from flowveil._cli import options
+from flowveil._cli.parse import columns as parse_columns
+from flowveil._cli.terminal import print_json, progress
+from flowveil._engine import describe_input
+from flowveil._errors import InputError
+from flowveil._release.write import FLOWS, TRAJECTORIES, find_release
+
+
+def verify(
+    folder: options.ReleaseFolder,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="INPUT", help="The trips; a release with noise needs none.")
+    ] = None,
+    query: options.Query = None,
+    zones: options.ZonesFile = None,
+    columns: options.Columns = None,
+    where: options.Where = None,
+    beside: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Another release of the same data: are the two safe together?")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
+    found = find_release(folder)
+    if (found / TRAJECTORIES).is_file() and not (found / FLOWS).exists():
+        hint = "check it with flowveil trajectories verify DIR --against INPUT"
+        raise InputError(f"{str(folder)!r} is a release of trajectories", hint)
+    with progress() as doing:
+        doing("checking every promise")
+        trips = options.with_query(against, query)
+        result = fv.verify(folder, trips, zones=zones, columns=parse_columns(columns), where=where, beside=beside)
+    if as_json:
+        told = {"where": result.where, "columns": result.columns}
+        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks), **told})
+        return
+    for check in result.checks:
+        typer.echo(f"  {'--' if check.startswith('not checked') else 'ok'}  {check}")
+    for sentence in describe_input(result.where, result.columns):
+        typer.echo(sentence)
+    if any(check.startswith("not checked") for check in result.checks):
+        typer.echo(f"verified: structure and budget of {folder} hold")
+    else:
+        typer.echo(f"verified: every promise of {folder} holds")

@@ -1,0 +1,41 @@
+"""The one room that talks to a database engine."""
+
+from flowveil._engine.aggregate import Aggregate, Labels
+from flowveil._engine.condition import Condition, check_condition, describe_input, without_errors
+from flowveil._engine.duckdb import column_names
+from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
+from flowveil._engine.keys import WEIGHT_UNIT
+from flowveil._engine.node_pairs import Nodes, Tree
+from flowveil._engine.points import PointCounts, count_points
+from flowveil._engine.rows import Request
+from flowveil._engine.scanning import scan
+from flowveil._engine.source import FileSource, QuerySource, Source, TableSource, open_source
+from flowveil._engine.spark_crowds import Cluster
+
+__all__ = [
+    "DUCKDB",
+    "SPARK",
+    "WEIGHT_UNIT",
+    "Aggregate",
+    "Cluster",
+    "Condition",
+    "FileSource",
+    "Labels",
+    "Nodes",
+    "PointCounts",
+    "QuerySource",
+    "Request",
+    "Source",
+    "TableSource",
+    "Tree",
+    "check_condition",
+    "check_engine",
+    "choose_spread",
+    "column_names",
+    "count_points",
+    "counting",
+    "describe_input",
+    "open_source",
+    "scan",
+    "without_errors",
+]

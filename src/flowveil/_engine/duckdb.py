@@ -1,0 +1,212 @@
+"""Connections to DuckDB that leave nothing behind, and sources as SQL."""
+
+from __future__ import annotations
+
+import glob
+import re
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from flowveil._engine.cloud import cloud_dataset
+from flowveil._engine.database import query_reader, query_schema
+from flowveil._engine.source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
+from flowveil._errors import FlowveilError, InputError
+from flowveil._folder import scratch_folder
+from flowveil._memory import parse_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterable, Iterator
+
+# DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
+_CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
+_SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "false",
+    "python_enable_replacements": "false",  # a name in SQL is never a variable of Python
+}
+_DUCKDB_SHARE = 0.75  # of the memory allowed; the rest is for rows on their way and the arrays they become
+_LEAST = 64e6  # bytes that DuckDB needs to work at all
+_SEPARATORS = ",;\t|"
+_VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quote may be a person or a place
+
+
+@contextmanager
+def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open DuckDB with a spill folder of its own; close it and remove the folder whatever happens.
+
+    Spill files hold trips, so an unclosed connection would leave them on disk. DuckDB's own errors become InputErrors.
+    Nothing can be read but the files of the source, and nothing written but spill files: whatever SQL came to be run.
+    """
+    with scratch_folder() as folder:
+        con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(folder)})
+        try:
+            with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where DuckDB has none
+                con.execute("SET enable_progress_bar = false")  # commands show their own
+            con.execute("SET GLOBAL TimeZone = 'UTC'")  # conditions and ids do not depend on the machine
+            _shut(con, source.paths if isinstance(source, FileSource) else ())
+            if memory is not None:
+                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * parse_memory(memory) / 1000:.0f}KB'")
+            yield con
+        except duckdb.Error as error:
+            if "Out of Memory Error" in str(error):  # also where one query reads from another
+                raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
+            raise InputError(f"the trips cannot be read: {_first_line(error)}", _hint(error)) from None
+        finally:
+            con.close()
+
+
+def _shut(con: duckdb.DuckDBPyConnection, paths: Iterable[str]) -> None:
+    """Leave a connection nothing outside but files that it may read; there is no way back."""
+    allowed = {name for path in paths for name in (path, glob.escape(path))}  # DuckDB asks for a pattern by its text
+    con.execute(f"SET allowed_paths = [{', '.join(literal(name) for name in sorted(allowed))}]")
+    con.execute("SET enable_external_access = false")
+
+
+@contextmanager
+def streamed(
+    con: duckdb.DuckDBPyConnection, name: str, schema: pa.Schema, batches: Generator[pa.RecordBatch]
+) -> Iterator[None]:
+    """Make batches a table that can be read once; what goes wrong while they are made is raised as it was.
+
+    DuckDB would turn Ctrl-C into an error of its own. When this is left, no thread works on the batches any more.
+    """
+    failures: list[BaseException] = []
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except (FlowveilError, KeyboardInterrupt) as failure:
+            failures.append(failure)
+            raise
+
+    with closing(batches):
+        reader = pa.RecordBatchReader.from_batches(schema, watched())
+        con.register(name, reader)
+        try:
+            yield
+        except duckdb.Error:
+            if failures:
+                raise failures[0] from None
+            raise
+        finally:
+            con.unregister(name)
+            reader.close()
+
+
+def make_room(con: duckdb.DuckDBPyConnection, memory: str, arrays: float) -> None:
+    """Leave so many bytes of the memory allowed to arrays; DuckDB spills what it has no room for any more."""
+    share = min(_DUCKDB_SHARE * parse_memory(memory), max(parse_memory(memory) - arrays, _LEAST))
+    with suppress(duckdb.OutOfMemoryException):  # what it holds cannot be spilled: it keeps its share
+        con.execute(f"SET memory_limit = '{share / 1000:.0f}KB'")
+
+
+def column_names(source: Source) -> tuple[str, ...]:
+    """Return the columns of a source."""
+    with connection(source) as con:
+        names = tuple(types(con, source))
+    if _is_csv(source) and len(names) == 1 and (found := [mark for mark in _SEPARATORS if mark in names[0]]):
+        raise InputError(
+            f"the lines of the CSV file cannot be split at {found[0]!r} into the columns of its first line",
+            "the first line names the columns, and every line has as many values as there are names",
+        )
+    return names
+
+
+def types(con: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
+    """Return the DuckDB type of each column."""
+    if isinstance(source, StreamSource) and source.kinds is not None:
+        return source.kinds
+    rows = con.execute(f"DESCRIBE SELECT * FROM {shape(con, source)}").fetchall()
+    return {row[0]: row[1] for row in rows}
+
+
+def shape(con: duckdb.DuckDBPyConnection, source: Source) -> str:
+    """Return SQL for a table with the columns of the source; where rows come by once, it has none."""
+    if isinstance(source, FileSource | TableSource | CloudSource):
+        return relation(con, source)
+    schema = query_schema(source) if isinstance(source, QuerySource) else source.reader.schema
+    con.register("input_shape", schema.empty_table())
+    return "input_shape"
+
+
+def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[str] = ()) -> str:
+    """Return SQL that reads the source. CSV columns in `text` are read as text: 007 is not 7, N/A is not an error."""
+    if not isinstance(source, FileSource):
+        con.register("input_table", _arrow(source))
+        of_text = source.kinds if isinstance(source, StreamSource) else None
+        return "input_table" if of_text is None else f"({_typed(of_text, text)})"
+    if source.format == "parquet":
+        return f"read_parquet({_names(source)}, union_by_name = true)"
+    kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
+    types_given = f", types = {{{kinds}}}" if kinds else ""
+    return f"read_csv({_names(source)}, {_CSV_OPTIONS}{types_given})"
+
+
+def _names(source: FileSource) -> str:
+    return f"[{', '.join(literal(glob.escape(path)) for path in source.paths)}]"
+
+
+def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
+    """Return SQL that gives columns of text, but for `text`, the types that DuckDB saw in all files together."""
+    columns = (
+        name if column in text else f"TRY_CAST({name} AS {kind}) AS {name}"
+        for column, kind in kinds.items()
+        for name in [identifier(column)]
+    )
+    return f"SELECT {', '.join(columns)} FROM input_table"
+
+
+def read_text(con: duckdb.DuckDBPyConnection, source: FileSource, columns: list[str]) -> pa.RecordBatchReader:
+    """Return the rows of CSV files as text; columns that they lack are null."""
+    table = f"read_csv({_names(source)}, {_CSV_OPTIONS}, all_varchar = true)"
+    there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
+    named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
+    return con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
+
+
+def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> Any:
+    if isinstance(source, TableSource):
+        return source.table
+    if isinstance(source, CloudSource):
+        return cloud_dataset(source)
+    return query_reader(source) if isinstance(source, QuerySource) else source.reader
+
+
+def literal(text: str) -> str:
+    """Quote text for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Quote a column name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _is_csv(source: Source) -> bool:
+    return isinstance(source, FileSource) and source.format == "csv"
+
+
+def _hint(error: duckdb.Error) -> str:
+    if "not utf-8 encoded" in str(error):
+        return "save the file as UTF-8"
+    if "CSV Error on Line" in str(error):
+        return "look at this line of the file: too many or too few values, quotes that do not match, or a wrong type"
+    if "Conversion Error" in str(error):
+        return "check the file and the columns that are named; a condition compares text with text, e.g. id = '5'"
+    return "check the file and the columns that are named"
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error, with values masked unless it speaks of names and syntax only."""
+    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    about_names = isinstance(error, duckdb.BinderException | duckdb.ParserException | duckdb.CatalogException)
+    return line if about_names or "CSV Error on Line" in line else mask(line)
+
+
+def mask(text: str) -> str:
+    """Hide numbers and what is quoted: it may be a person or a place."""
+    return _VALUE.sub("...", text)

@@ -1,0 +1,209 @@
+"""SQL for the rows of the input under their meanings, with the reason why a row cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flowveil._engine.duckdb import identifier, relation, types
+from flowveil._errors import InputError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from flowveil._engine.condition import Condition
+    from flowveil._engine.source import Source
+
+OUTSIDE = "outside the bbox"
+BAD_WEIGHT = "bad weight"
+_LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
+_LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
+_BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
+_NOTHING = "'null', 'none', 'nan', 'n/a', 'na', '<na>', '-'"  # how files write that there is no id
+_LONGEST_NOTHING = 4  # bytes of the longest of these
+_AS_WRITTEN = "flowveil as written"  # no column of an input is called so
+# Times beyond are clock errors, and time zones of different libraries disagree about them.
+_EARLIEST, _LATEST = "TIMESTAMP '1970-01-01'", "TIMESTAMP '2038-01-01'"
+_OFFSET = "[0-9]:[0-9].*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)$"  # a time that says how far from UTC it is
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which columns of which source are wanted."""
+
+    source: Source
+    columns: dict[str, str]  # the four coordinates, or origin and destination: meaning -> column
+    where: Condition | None = None
+    count: str | None = None  # column of a pre-aggregated table
+    unit: str | None = None
+    weight: str | None = None
+    bbox: tuple[float, float, float, float] | None = None
+    time: str | None = None
+    by: tuple[str, ...] = ()  # columns of groups
+
+    @property
+    def by_zone(self) -> bool:
+        """Whether trips name zones."""
+        return "origin" in self.columns
+
+    @property
+    def named(self) -> list[str]:
+        """All columns that are wanted, apart from those in `where`."""
+        single = (self.count, self.unit, self.weight, self.time)
+        return list(dict.fromkeys([*self.columns.values(), *filter(None, single), *self.by]))
+
+
+def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
+    """Return SQL for the rows that `where` keeps.
+
+    Columns: for coordinates null_NAME (nothing is written), NAME (double, null where it is no number) and decimal_comma
+    (one is written like 4,5); for zones NAME (text); unit (text); weight and count (double); time (microseconds since
+    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); by_0 and so on (text),
+    each only if it was asked for.
+    """
+    named = request.named
+    table = relation(con, request.source, named)
+    kind = types(con, request.source)
+    written = {column: identifier(column) for column in named}
+    if _is_csv(request):
+        if request.where:
+            written = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(written)}
+            table = _with_types(table, written, kind)
+        kind = dict.fromkeys(written, "VARCHAR")
+    parts: list[str] = []
+    commas: list[str] = []
+    for name, column in request.columns.items():
+        if request.by_zone:
+            parts.append(f"{_text(written[column], kind[column])} AS {name}")
+        else:
+            raw = written[column]
+            blank = _trimmed(raw) if kind[column] == "VARCHAR" else raw
+            parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
+            commas += [_comma(blank)] if kind[column] == "VARCHAR" else []
+    if not request.by_zone:
+        parts.append(f"{' OR '.join(commas) or 'false'} AS decimal_comma")
+    if request.unit:
+        parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
+    for name, number_column in (("weight", request.weight), ("count", request.count)):
+        if number_column:
+            parts.append(f"TRY_CAST({written[number_column]} AS DOUBLE) AS {name}")
+    if request.time:
+        parts += _time(written[request.time], kind[request.time], request.time)
+    parts += [f"{_text(written[column], kind[column])} AS by_{number}" for number, column in enumerate(request.by)]
+    condition = f" WHERE ({request.where})" if request.where else ""
+    rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
+    return f"SELECT * REPLACE ({_person('unit')} AS unit) FROM ({rows})" if request.unit else rows
+
+
+def _comma(text: str) -> str:
+    """Return whether text that is no number would be one with a point in place of its comma."""
+    return f"coalesce(TRY_CAST({text} AS DOUBLE) IS NULL AND regexp_full_match({text}, '-?\\d+,\\d+'), false)"
+
+
+def _with_types(table: str, written: dict[str, str], kind: dict[str, str]) -> str:
+    """Return a table in which text columns have the types that conditions were checked with, and copies as written."""
+    typed = [f"TRY_CAST({identifier(column)} AS {kind[column]}) AS {identifier(column)}" for column in written]
+    copies = [f"{identifier(column)} AS {copy}" for column, copy in written.items()]
+    return f"(SELECT * REPLACE ({', '.join(typed)}), {', '.join(copies)} FROM {table})"
+
+
+def _text(value: str, kind: str) -> str:
+    """Return an id as text, null if blank. A whole number that is kept as a float, as pandas does, is written whole."""
+    if kind in {"DOUBLE", "FLOAT"}:
+        whole = f"{value} = floor({value}) AND abs({value}) < 1e15"
+        return (
+            f"CASE WHEN NOT isfinite({value}) THEN NULL WHEN {whole} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR)"
+            f" ELSE CAST({value} AS VARCHAR) END"
+        )
+    return _trimmed(value if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)")
+
+
+def _trimmed(text: str) -> str:
+    """Return text without blanks around it, null if there is nothing else. Trimming is slow: few values need it."""
+    bare = f"{text} >= '!' AND right({text}, 1) >= '!'"  # the first character above all blanks
+    return f"CASE WHEN {bare} THEN {text} ELSE nullif(trim({text}, {_BLANKS}), '') END"
+
+
+def _time(value: str, kind: str, column: str) -> list[str]:
+    """Return a time as microseconds since 1970, and whether these are in UTC."""
+    if kind == "VARCHAR":
+        text = _trimmed(value)
+        aware = f"coalesce(regexp_matches({text}, '{_OFFSET}'), false)"
+        moment = (
+            f"CASE WHEN {aware} THEN timezone('UTC', TRY_CAST({text} AS TIMESTAMPTZ))"
+            f" ELSE TRY_CAST({text} AS TIMESTAMP) END"
+        )
+    elif kind == "TIMESTAMP WITH TIME ZONE":
+        aware, moment = "true", f"timezone('UTC', {value})"
+    elif kind.startswith(("TIMESTAMP", "DATE")):
+        aware, moment = "false", f"TRY_CAST({value} AS TIMESTAMP)"
+    else:
+        raise InputError(
+            f"the column {column!r} holds no times", "times are timestamps, or text like 2024-05-01T08:30:00+02:00"
+        )
+    usable = f"CASE WHEN ({moment}) >= {_EARLIEST} AND ({moment}) < {_LATEST} THEN epoch_us({moment}) END"
+    return [f"{usable} AS time", f"{aware} AS aware"]
+
+
+def _person(text: str) -> str:
+    """Return the id of a person so that one person is not counted twice because files write it in different ways.
+
+    Unicode variants and invisible characters are evened out, `17.0` is `17`, and words for nothing are null.
+    """
+    visible = f"regexp_replace(nfc_normalize({text}), '\\p{{Cf}}', '', 'g')"
+    plain = f"trim(regexp_replace({visible}, '\\p{{Z}}+', ' ', 'g'), {_BLANKS})"
+    even = f"CASE WHEN strlen({text}) = length({text}) THEN {text} ELSE {plain} END"
+    whole = f"CASE WHEN contains({text}, '.0') THEN regexp_replace({even}, '^([+-]?\\d+)\\.0+$', '\\1') ELSE {even} END"
+    is_word = f"strlen({text}) > {_LONGEST_NOTHING} OR lower({text}) NOT IN ({_NOTHING})"
+    return f"CASE WHEN {is_word} THEN nullif({whole}, '') END"
+
+
+def problem_sql(request: Request) -> str:
+    """Return a CASE expression over `rows_sql`: why a row cannot be used, NULL if it can.
+
+    NaN is found with isfinite: DuckDB answers isnan and comparisons from the statistics of Parquet files, which leave
+    NaN out.
+    """
+    cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
+    if request.count:
+        good = f"isfinite(count) AND count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count)"
+        cases.append((f"NOT coalesce({good}, false)", "bad count"))
+    if request.unit:
+        cases.append(("unit IS NULL", "null unit"))
+    if request.time:
+        cases.append(("time IS NULL", "no usable time"))
+    if request.bbox:
+        cases.append((f"NOT ({inside_sql(request.bbox)})", OUTSIDE))
+    if request.weight:  # last: only the weights of rows that would be used matter
+        good = f"isfinite(weight) AND weight BETWEEN 0 AND {_LARGEST_WEIGHT}"
+        cases.append((f"NOT coalesce({good}, false)", BAD_WEIGHT))
+    return "CASE " + " ".join(f"WHEN {test} THEN '{reason}'" for test, reason in cases) + " END"
+
+
+def inside_sql(bbox: tuple[float, float, float, float], *, swapped: bool = False) -> str:
+    """Return a condition: both ends lie in the box, bounds included."""
+    west, south, east, north = (repr(edge) for edge in bbox)
+    lon, lat = ("lat", "lon") if swapped else ("lon", "lat")
+    ends = [
+        f"{end}_{lon} BETWEEN {west} AND {east} AND {end}_{lat} BETWEEN {south} AND {north}" for end in ("start", "end")
+    ]
+    return " AND ".join(ends)
+
+
+def _zone_cases(request: Request) -> list[tuple[str, str]]:
+    return [(f"{name} IS NULL", "null zone") for name in request.columns]
+
+
+def _coordinate_cases(request: Request) -> list[tuple[str, str]]:
+    names = list(request.columns)
+    any_of = " OR ".join
+    return [
+        (any_of(f"null_{name}" for name in names), "null coordinate"),
+        (any_of(f"{name} IS NULL OR NOT (isfinite({name}) OR isinf({name}))" for name in names), "not a number"),
+        (any_of(f"isinf({name})" for name in names), "infinite coordinate"),
+        (any_of(f"abs({name}) > {90 if name.endswith('lat') else 180}" for name in names), "out of range"),
+    ]
+
+
+def _is_csv(request: Request) -> bool:
+    return getattr(request.source, "format", "") == "csv"

@@ -1,0 +1,163 @@
+"""Visits: one row for each person on each pair of tiles, grouped, numbered and sorted in bounded memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flowveil._engine.aggregate import Aggregate, Labels
+from flowveil._engine.duckdb import make_room, streamed
+from flowveil._engine.keys import UNKNOWN, key_columns, key_schema
+from flowveil._engine.rows import BAD_WEIGHT, OUTSIDE
+from flowveil._errors import InputError
+from flowveil._memory import FLOW_COLUMN, FLOW_VISIT, check_room, parse_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import duckdb
+
+    from flowveil._arrays import IntArray
+    from flowveil._engine.keys import Tally
+    from flowveil._engine.rows import Request
+
+_LARGEST_SUM = 2**62
+_BATCH_ROWS = 1_000_000
+_LATER_PAIR, _LATER_VISIT = 90, 40  # bytes beside those of flows while a release is measured: for one or the other
+_HINT = "use a coarser grid or larger zones, raise --memory, or keep persons on a cluster with --engine spark"
+_PEOPLE = ("visit_count", "visit_person", "person_weight")
+
+
+def visit_columns(request: Request) -> tuple[list[str], dict[str, str]]:
+    """Return what keyed rows are grouped by, and the sums of each group in SQL that every engine knows."""
+    sums = {"trips": "sum(trips)" if request.count else "count(*)"}
+    if request.weight:
+        sums["weight"] = "sum(weight)"
+        if request.unit:
+            sums |= {"least": "min(weight)", "most": "max(weight)"}
+    return [*key_columns(request), *(["person"] if request.unit else [])], sums
+
+
+def group_visits(con: duckdb.DuckDBPyConnection, request: Request, keyed: Generator[pa.RecordBatch]) -> None:
+    """Group keyed rows into the table `visits`."""
+    keys, sums = visit_columns(request)
+    selected = ", ".join([*keys, *(f"{sql} AS {name}" for name, sql in sums.items())])
+    with streamed(con, "keyed", key_schema(request), keyed):
+        con.execute(f"CREATE TEMP TABLE visits AS SELECT {selected} FROM keyed GROUP BY {', '.join(keys)}")
+
+
+def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, memory: str | None = None) -> Aggregate:
+    """Return the table `visits` as arrays, or raise if these do not fit into the memory allowed."""
+    dropped = dict(sorted(tally.problems.items()))
+    outside = dropped.pop(OUTSIDE, 0)
+    if dropped.pop(BAD_WEIGHT, 0):
+        raise InputError(
+            f"the weight column {request.weight!r} has values that are not numbers of people",
+            "weights are finite, not negative and at most 1e9; drop other rows with --where",
+        )
+    entries = _entries(con, request, memory)
+    persons = entries.pop("persons")
+    people = _people(con, request, persons) if request.unit else dict.fromkeys(_PEOPLE)
+    return Aggregate(
+        **(entries | people),
+        rows=tally.rows,
+        dropped=dropped,
+        outside_bbox=outside,
+        unknown_zones=tuple(sorted(tally.unknown_zones)) if UNKNOWN in dropped else (),
+        decimal_comma="not a number" in dropped and tally.decimal_comma,
+        swapped=not request.by_zone and bool(dropped or outside) and tally.inside_swapped > tally.inside,
+    )
+
+
+def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: str | None) -> dict[str, Any]:
+    """Return the keys of all entries, sorted, with trips, weights and number of persons."""
+    names = key_columns(request)
+    keys = ", ".join(names)
+    sums = ["trips", *(["weight"] if request.weight else [])]
+    totals = con.execute(f"SELECT {', '.join(f'coalesce(sum({name}), 0)' for name in sums)} FROM visits").fetchall()[0]
+    if max(totals) > _LARGEST_SUM:
+        raise InputError("the sums of counts or weights pass 64 bits", "use smaller counts or weights")
+    added = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in sums)
+    con.execute(f"CREATE TEMP TABLE entries AS SELECT {keys}, {added}, count(*) AS persons FROM visits GROUP BY {keys}")
+    if memory is not None:
+        _check_memory(con, request, memory)
+    labels = {name: _labels(con, name) for name in names if name.startswith("by_")}
+    found = _fetch(con, "entries", "*", keys, labels)
+    con.execute("DROP TABLE entries")
+    return {
+        "time": found.get("time"),
+        "by": tuple(Labels(found[name], tuple(values.to_pylist())) for name, values in labels.items()),
+        "weight": found.get("weight"),
+        **{name: found[name] for name in ("origin", "destination", "trips", "persons")},
+    }
+
+
+def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: str) -> None:
+    """Raise if the arrays of flows, and what it takes to measure a release of them, do not fit; else make room."""
+    pairs, visits = (
+        int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]) for table in ("entries", "visits")
+    )
+    visits = visits if request.unit else 0
+    columns = len(key_columns(request)) + (2 if request.weight else 1)
+    flows = FLOW_COLUMN * columns * pairs + FLOW_VISIT * visits
+    counted = f"{pairs:,} pairs of tiles" + (f" that persons travel on {visits:,} times" if request.unit else "")
+    check_room(parse_memory(memory), flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
+    make_room(con, memory, FLOW_COLUMN * ((columns + 1) * pairs + visits))
+
+
+def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray) -> dict[str, Any]:
+    """Give persons numbers in the order of their ids, and return who makes trips on which entry, sorted."""
+    weights = ", min(least) AS least, max(most) AS most" if request.weight else ""
+    con.execute(
+        f"CREATE TEMP TABLE persons AS SELECT person, row_number() OVER (ORDER BY person) - 1 AS rank{weights}"
+        " FROM visits GROUP BY person"
+    )
+    weight = None
+    if request.weight:
+        if con.execute("SELECT 1 FROM persons WHERE least <> most LIMIT 1").fetchall():
+            raise several_weights(request)
+        weight = _fetch(con, "persons", "CAST(least AS BIGINT) AS least", "rank", {})["least"]
+    keys = ", ".join(key_columns(request))
+    rank = _fetch(con, "visits JOIN persons USING (person)", "rank", f"{keys}, rank", {}, int(persons.sum()))["rank"]
+    return dict(zip(_PEOPLE, (persons, rank, weight), strict=True))
+
+
+def several_weights(request: Request) -> InputError:
+    """Return what is said of a person whose trips do not all have the same weight."""
+    return InputError(
+        f"a value of {request.unit!r} has several values of {request.weight!r}",
+        "a person has one weight; average it first, or leave out the unit",
+    )
+
+
+def _labels(con: duckdb.DuckDBPyConnection, name: str) -> pa.Array:
+    """Return the values of a column of groups, sorted, null last."""
+    rows = con.execute(f"SELECT DISTINCT {name} FROM visits ORDER BY {name} NULLS LAST").fetchall()
+    return pa.array([row[0] for row in rows], pa.string())
+
+
+def _fetch(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    columns: str,
+    order: str,
+    labels: dict[str, pa.Array],
+    rows: int | None = None,
+) -> dict[str, IntArray]:
+    """Return columns of a table, sorted, batch by batch: never twice in memory. Text becomes numbers of `labels`."""
+    if rows is None:
+        rows = int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
+    reader = con.sql(f"SELECT {columns} FROM {table} ORDER BY {order}").to_arrow_reader(_BATCH_ROWS)
+    kinds = {item.name: np.uint64 if item.type == pa.uint64() else np.int64 for item in reader.schema}
+    found: dict[str, Any] = {name: np.empty(rows, kind) for name, kind in kinds.items()}
+    start = 0
+    for batch in reader:
+        end = start + batch.num_rows
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            codes = pc.index_in(values, value_set=labels[name]) if name in labels else values
+            found[name][start:end] = codes.to_numpy(zero_copy_only=False)
+        start = end
+    return found

@@ -1,0 +1,5 @@
+"""Exports: a release in the formats of other tools."""
+
+from flowveil._export.formats import FORMATS, Export, export
+
+__all__ = ["FORMATS", "Export", "export"]

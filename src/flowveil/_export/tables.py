@@ -1,0 +1,81 @@
+"""The tables of a release, as exports need them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flowveil._errors import InputError
+from flowveil._release import key_columns, read_release
+from flowveil._report import read_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FLOWS = "flows.parquet"
+_NEEDED = {"lon": "a center", "geometry": "an outline"}
+_MONDAY = datetime(2001, 1, 1, tzinfo=UTC)  # stands for every Monday where a format wants a date
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Flows, areas with both sides joined, and the columns that divide the flows into matrices."""
+
+    flows: pa.Table
+    areas: pa.Table  # one row an area: area, lon, lat, tiles, geometry
+    keys: list[str]
+
+    def between(self, needed: str) -> pa.Table:
+        """Return the flows whose two areas both have a value in a column; raise if that leaves none of them."""
+        names = pa.array([row["area"] for row in self.areas.to_pylist() if row[needed] is not None], pa.string())
+        inside = [pc.is_in(self.flows[side], names) for side in ("origin", "destination")]
+        flows = self.flows.filter(pc.and_(*inside))
+        if self.flows.num_rows and not flows.num_rows:
+            raise _nowhere(f"no flow has {_NEEDED[needed]} at both ends")
+        return flows
+
+    def check_places(self) -> None:
+        """Raise if nothing can be drawn."""
+        columns = [self.areas[name] for name in ("lon", "geometry")]
+        if self.flows.num_rows and all(column.null_count == len(column) for column in columns):
+            raise _nowhere("no area has a place on the map")
+
+    def check_groups(self, *taken: str) -> None:
+        """Raise if a group is called like a column that the format has for itself; case is not told apart."""
+        for name in self.keys:
+            if name.lower() in taken:
+                raise InputError(
+                    f"the format has a column {name.lower()!r} of its own, so a group cannot be called that",
+                    "rename the column of the trips, or use another format",
+                )
+
+
+def read_tables(release: str | Path) -> Tables:
+    """Read the flows of a release folder."""
+    if _FLOWS not in read_files(release):
+        raise InputError(f"{str(release)!r} has no flows between areas", "export a release of flows")
+    content = read_release(release)
+    shown = ["area", "lon", "lat", "tiles", "geometry"]
+    names = content.areas["area"].to_pylist()
+    first = {name: row for row, name in reversed(list(enumerate(names)))}
+    areas = content.areas.select(shown).take([first[name] for name in sorted(first)])
+    return Tables(content.flows, areas, key_columns(content.flows, content.manifest))
+
+
+def _nowhere(what: str) -> InputError:
+    return InputError(
+        f"nothing would be written: {what}",
+        "export to omx, which needs no map; or make the release with zones that have shapes (a center is lon and lat)",
+    )
+
+
+def as_moment(value: Any) -> str:
+    """Return a value of the column `time` as a date and time; hours of a day or week are put into one week of 2001."""
+    if isinstance(value, int):
+        value = _MONDAY + timedelta(hours=value)
+    text: str = value.isoformat()
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,165 @@
+"""From trips to flows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowveil._engine import DUCKDB, Request, counting
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._flows.assemble import assemble, count_crowds, grow_trees
+from flowveil._flows.flows import Flows, Provenance
+from flowveil._flows.matrices import check_groups
+from flowveil._flows.notes import check_counted, notes
+from flowveil._memory import parse_memory
+from flowveil._places import choose_places, parse_bbox
+from flowveil._times import parse_hierarchy, parse_steps
+from flowveil._trips import Trips, needed, read_trips
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from flowveil._places import Places
+    from flowveil._times import Levels, TimeSteps
+
+
+def build_flows(
+    trips: Any,
+    grid: str | None = None,
+    *,
+    zones: Any = None,
+    hierarchy: str | Sequence[str] | None = None,
+    crs: str | None = None,
+    bbox: str | Iterable[float] | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    time_hierarchy: str | None = None,
+    timezone: str | None = None,
+    by: str | Sequence[str] = (),
+    strict: bool = False,
+    memory: str | None = None,
+    engine: str = DUCKDB,
+    master: str | None = None,
+    k: int | None = None,
+    k_weight: float | None = None,
+    watch: Callable[[int, int | None], None] | None = None,
+) -> Flows:
+    """Count trips, distinct persons and weights between tiles.
+
+    trips: what `read_trips` returns, or anything it takes.
+    grid: "h3:RESOLUTION" (default h3:10) or "quadtree:METERS"; or zones: a table or file of zones.
+    hierarchy: "h3" (default) or "h3-binary"; for zones "ward" (default) or columns from fine to coarse.
+    bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
+    unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
+    time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or
+    time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
+    timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
+    with a matrix of its own.
+    strict: raise on rows that cannot be used in place of dropping and counting them.
+    memory: what may be used, e.g. "2GB": reading spills to disk beyond it, and flows that would not fit are refused.
+    engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
+    k, k_weight: with Spark and a unit, persons stay on the cluster, which counts the pairs of areas with at least k
+    persons (who stand for k_weight people). These flows serve releases that ask for as much or more, of methods that
+    choose among such pairs, with the loss "tiles". Without k, ids of persons come here.
+    watch: called while rows are read, with how many were and how many there are (None if that is not known).
+    """
+    table = trips if isinstance(trips, Trips) else read_trips(trips)
+    box = None if bbox is None else parse_bbox(bbox)
+    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
+    levels, steps = _parse_time(time, time_hierarchy, timezone)
+    groups = (by,) if isinstance(by, str) else tuple(by)
+    check_groups(groups, table.available, unit)
+    request = make_request(table, places, unit, weight, box)
+    request = replace(request, by=groups, time=None if steps is None else _time_column(table))
+    if k is not None and levels is not None:
+        raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
+    with counting(
+        request,
+        places.index,
+        memory,
+        None if steps is None else steps.index,
+        engine=engine,
+        master=master,
+        watch=watch,
+        persons_stay=k is not None,
+    ) as (counted, cluster):
+        check_counted(counted, places, strict=strict, filtered=request.where is not None)
+        ends = grow_trees(places, counted)
+        flows = assemble(places, counted, ends, (levels, steps), groups)
+        if k is not None and cluster is not None:
+            flows = replace(flows, people=count_crowds(cluster, counted, ends, k, k_weight))
+    return replace(
+        flows,
+        memory=None if memory is None else parse_memory(memory),
+        provenance=Provenance(
+            source=table.source,
+            columns=table.mapping,
+            where=table.where,
+            zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
+            unit=unit,
+            weight=weight,
+            bbox=box,
+            time=time,
+            time_hierarchy=None if levels is None else levels.text,
+            timezone=timezone,
+            by=groups,
+            rows=counted.rows,
+            dropped=counted.dropped,
+            outside_bbox=counted.outside_bbox,
+            unknown_zones=counted.unknown_zones,
+            notes=notes(table, request, counted, places),
+        ),
+    )
+
+
+def _parse_time(
+    time: str | None, time_hierarchy: str | None, timezone: str | None
+) -> tuple[Levels | None, TimeSteps | None]:
+    if time is not None and time_hierarchy is not None:
+        raise InputError("both time and time_hierarchy were given", "a hierarchy of time begins with its steps")
+    if time_hierarchy is not None:
+        levels = parse_hierarchy(time_hierarchy, timezone)
+        return levels, levels.steps
+    if time is not None:
+        return None, parse_steps(time, timezone)
+    if timezone is not None:
+        raise InputError("a time zone was given, but time is not cut", "cut it with --time or --time-hierarchy")
+    return None, None
+
+
+def _time_column(trips: Trips) -> str:
+    if "start_time" not in trips.columns:
+        raise InputError("the trips have no column for start_time", "map it with --columns start_time=YOUR_COLUMN")
+    return trips.columns["start_time"]
+
+
+def make_request(
+    trips: Trips, places: Places, unit: str | None, weight: str | None, bbox: tuple[float, float, float, float] | None
+) -> Request:
+    """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
+    names = needed(trips.columns, trips.available, by_zone=places.by_zone)
+    for column in filter(None, (unit, weight)):
+        if column not in trips.available:
+            raise UnknownNameError("column", column, trips.available)
+    if unit == "trip":
+        raise InputError("a unit cannot be called 'trip': releases that count trips use that word", "rename the column")
+    count = trips.columns.get("count") if places.by_zone or "count" in trips.mapping else None
+    if count and unit:
+        raise InputError(
+            f"the table is already counted (column {count!r}), so {unit!r} cannot count persons",
+            "distinct persons do not add up: give single trips, or leave out the unit "
+            "(if the column is no count, say so with --columns count=)",
+        )
+    if count and weight:
+        raise InputError("weights do not go with a counted table", "give single trips, or leave out the weight")
+    return Request(
+        source=trips.source,
+        columns={name: trips.columns[name] for name in names},
+        where=trips.where,
+        count=count,
+        unit=unit,
+        weight=weight,
+        bbox=bbox,
+    )

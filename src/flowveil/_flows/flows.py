@@ -1,0 +1,176 @@
+"""Flows between tiles: what every method starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._flows.crowds import Crowds, lowest_above
+from flowveil._flows.people import Measures, People
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from flowveil._arrays import IntArray
+    from flowveil._engine import Source
+    from flowveil._places import BoundingBox, Hierarchy, Places
+    from flowveil._times import TimeTree
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """What the flows were made from. Private, but for what the user typed: unit, weight, bbox, time and groups."""
+
+    source: Source | None = None
+    columns: dict[str, str] = field(default_factory=dict)  # as the user mapped them
+    where: str | None = None
+    zones: str | None = None  # path of the zones file
+    unit: str | None = None
+    weight: str | None = None
+    bbox: BoundingBox | None = None
+    time: str | None = None  # steps
+    time_hierarchy: str | None = None
+    timezone: str | None = None
+    by: tuple[str, ...] = ()
+    rows: int = 0  # rows read, after where
+    dropped: dict[str, int] = field(default_factory=dict)  # rows that cannot be used, by reason
+    outside_bbox: int = 0  # rows that the bbox left out, as asked
+    unknown_zones: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences for the user
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flows:
+    """Trips by pair of tiles, with one hierarchy of places for each end.
+
+    Tile pairs are sorted by (matrix, time, origin, destination) and distinct; `origin` and `destination` are leaf
+    nodes. With steps of time or groups there are several matrices on the same trees, and a pair belongs to one of
+    them; with a hierarchy of time it also has a leaf there.
+    """
+
+    places: Places
+    origins: Hierarchy
+    destinations: Hierarchy
+    origin: IntArray
+    destination: IntArray
+    trips: IntArray
+    weight: IntArray | None = None  # sum over trips, in millionths
+    people: People | Crowds | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+    matrix: IntArray | None = None  # by tile pair: which matrix
+    matrices: pa.Table | None = None  # by matrix: its step of time and its groups
+    time: IntArray | None = None  # by tile pair: leaf of `times`
+    times: TimeTree | None = None
+    memory: int | None = None  # bytes that these and what becomes of them may use; None for any number
+
+    def __len__(self) -> int:
+        return len(self.trips)
+
+    def __repr__(self) -> str:
+        parts = f" in {self.matrix_count:,} matrices" if self.matrix_count > 1 else ""
+        return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}>"
+
+    @cached_property
+    def total(self) -> int:
+        """All trips."""
+        return int(self.trips.sum())
+
+    @property
+    def matrix_count(self) -> int:
+        """How many matrices there are."""
+        return 1 if self.matrices is None else int(self.matrices.num_rows)
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """By matrix: its first tile pair; and the number of tile pairs."""
+        if self.matrix is None:
+            return np.array([0, len(self)])
+        return np.searchsorted(self.matrix, np.arange(self.matrix_count + 1))
+
+    def part(self, matrix: int) -> Flows:
+        """Return one of the matrices by itself; persons keep their numbers."""
+        if self.matrix is None:
+            return self
+        start, stop = self.edges[[matrix, matrix + 1]].tolist()
+        rows = slice(start, stop)
+        people = self.people
+        if isinstance(people, Crowds):
+            people = people.part(matrix)
+        elif people is not None:
+            visits = slice(*np.searchsorted(people.pair, [start, stop]).tolist())
+            people = People(people.pair[visits] - start, people.person[visits], people.weight)
+        return replace(
+            self,
+            origin=self.origin[rows],
+            destination=self.destination[rows],
+            trips=self.trips[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            people=people,
+            matrix=None,
+            matrices=None,
+            time=None if self.time is None else self.time[rows],
+        )
+
+    def measure(self, group: IntArray, count: int) -> Measures:
+        """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none."""
+        trips = add_by_group(group, self.trips, count)
+        if self.people is None:
+            return Measures(trips, None, None if self.weight is None else add_by_group(group, self.weight, count))
+        if isinstance(self.people, Crowds):
+            return self.people.measure(trips, *self._lowest_pairs(group, count))
+        of_group, person = _visits_by_group(self.people, group)
+        persons = np.bincount(of_group, minlength=count).astype(np.int64)
+        if self.people.weight is None:
+            return Measures(trips, persons, None)
+        return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
+
+    def join(self, group: IntArray, count: int, origin: IntArray, destination: IntArray) -> Flows:
+        """Return flows with one entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs."""
+        people = self.people
+        if people is not None:
+            people = People(*_visits_by_group(people, group), people.weight)
+        return replace(
+            self,
+            origin=origin,
+            destination=destination,
+            trips=add_by_group(group, self.trips, count),
+            weight=None if self.weight is None else add_by_group(group, self.weight, count),
+            people=people,
+        )
+
+    def _lowest_pairs(self, group: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return by group its matrix (-1 if there are several) and the lowest nodes that hold all of its ends."""
+        inside = group >= 0
+        group = group[inside]
+        matrix = np.zeros(len(group), np.int64) if self.matrix is None else self.matrix[inside]
+        low, high = np.full(count, self.matrix_count), np.full(count, -1)
+        np.minimum.at(low, group, matrix)
+        np.maximum.at(high, group, matrix)
+        return (
+            np.where(low == high, low, -1),
+            lowest_above(self.origins, group, self.origin[inside], count),
+            lowest_above(self.destinations, group, self.destination[inside], count),
+        )
+
+
+def _visits_by_group(people: People | Crowds, group: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct (group, person), sorted, for a grouping of tile pairs (-1 for none)."""
+    key = group[people.pair]
+    inside = key >= 0
+    persons = int(people.person.max(initial=0)) + 1
+    key = key[inside]
+    key *= persons  # in place: visits are what there is most of
+    key += people.person[inside]
+    key.sort()
+    return np.divmod(key[np.append(True, key[1:] != key[:-1])] if len(key) else key, persons)
+
+
+def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:
+    """Sum integers by group, exactly; entries with group -1 are left out."""
+    inside = group >= 0
+    totals = np.zeros(count, np.int64)
+    np.add.at(totals, group[inside], values[inside])
+    return totals

@@ -1,0 +1,78 @@
+"""What is to be said of trips that were read: why rows were dropped, and what may be wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowveil._errors import InputError
+from flowveil._places import Zones
+from flowveil._trips import LOOKS_COUNTED
+
+if TYPE_CHECKING:
+    from flowveil._engine import Aggregate, Request
+    from flowveil._places import Places
+    from flowveil._trips import Trips
+
+_SHOWN_ZONES = 10
+_MANY = 0.1  # share of rows from which on dropping them deserves a warning
+
+
+def check_counted(counted: Aggregate, places: Places, *, strict: bool, filtered: bool) -> None:
+    """Raise if no trip can be used, or with `strict` if some cannot. filtered: only rows that fulfill a condition."""
+    if filtered and not counted.rows:
+        raise InputError("no row fulfills the condition", "check --where, or leave it out")
+    if not len(counted.trips):
+        why = "; ".join(_sentences(counted)) or "the input has no rows"
+        raise InputError(f"no trip can be used: {why}", _hint(counted, places))
+    if strict and counted.dropped:
+        raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places))
+
+
+def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) -> tuple[str, ...]:
+    """Return sentences for the user."""
+    hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
+    return (*_count_notes(trips, request), *places.report(), *_sentences(counted), *([hint] if hint else []))
+
+
+def _count_notes(trips: Trips, request: Request) -> list[str]:
+    """Say how many trips a row stands for, where the names of columns leave a doubt."""
+    if request.count and "count" not in trips.mapping:
+        return [f"column {request.count!r} is read as the number of trips of a row (--columns count= if it is not)"]
+    if request.by_zone and not request.count and not request.unit and "count" not in trips.mapping:
+        for column in trips.available:
+            if column.lower() in LOOKS_COUNTED:
+                return [f"each row counts as one trip; if column {column!r} counts trips, say --columns count={column}"]
+    return []
+
+
+def _sentences(counted: Aggregate) -> list[str]:
+    found = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
+    if (lost := sum(counted.dropped.values())) > _MANY * counted.rows:
+        found.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
+    if counted.unknown_zones:
+        shown = ", ".join(counted.unknown_zones[:_SHOWN_ZONES])
+        more = len(counted.unknown_zones) - _SHOWN_ZONES
+        found.append(f"unknown zones: {shown}" + (f" and {more:,} more" if more > 0 else ""))
+    if counted.outside_bbox:
+        found.append(f"{counted.outside_bbox:,} of {counted.rows:,} rows left out: an end lies outside the bbox")
+    return found
+
+
+def _extra_hint(counted: Aggregate, places: Places) -> str | None:
+    if counted.decimal_comma:
+        return "numbers are written with a decimal comma: write 4.5, not 4,5"
+    if 2 * counted.dropped.get("out of range", 0) > counted.rows and not counted.swapped:
+        return "coordinates are longitude and latitude in degrees: these look like meters or another unit"
+    if counted.swapped:
+        return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
+    if counted.unknown_zones and isinstance(places, Zones):
+        return places.hint_for(counted.unknown_zones)
+    return None
+
+
+def _hint(counted: Aggregate, places: Places) -> str:
+    if extra := _extra_hint(counted, places):
+        return extra
+    if counted.outside_bbox and not counted.dropped:
+        return "check the bbox: west, south, east, north in degrees"
+    return "mend these rows, filter them with --where, or check the columns"

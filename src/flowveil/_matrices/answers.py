@@ -1,0 +1,179 @@
+"""Asking a release with noise: how many trips from here to there, and how far off the answer may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import shapely
+
+from flowveil._errors import InputError
+from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._noise import variance
+from flowveil._places import parse_bbox
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from flowveil._arrays import BoolArray, FloatArray
+    from flowveil._matrices.read import WrittenRelease
+    from flowveil._places import BoundingBox
+
+_CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
+_MUCH = 0.5  # share of an answer from boxes covered in part, beyond which the answer is a guess
+_ROUNDING = 1e-6  # in cells: as near to the edge of a cell, a query ends there
+_REACH = 0.12  # in widths: tiles of an H3 cell stick out of its outline by at most a fifth of its edge (decision 40)
+_MEANING = (
+    "Trips are taken to be spread evenly inside boxes that the query covers in part. The range holds the noise at 95 % "
+    "and every way in which trips may lie inside these boxes."
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An estimate of trips, and a range for the truth.
+
+    low: the boxes wholly inside, as if no trip of another box lay in the query. high: all trips of all boxes that the
+    query touches. Both with the noise at 95 %.
+    """
+
+    estimate: float
+    noise: float  # standard deviation of the noise of the estimate
+    low: float
+    high: float
+    partial: float  # share of the estimate, 0 to 1, from boxes that the query covers in part
+    boxes: int  # boxes that the query touches
+    inside: int  # of these, boxes wholly inside
+    meaning: str = _MEANING
+
+    @property
+    def warning(self) -> str | None:
+        """Why the estimate is little more than a guess, None if it is not."""
+        evenly = "the answer rests on the assumption that trips are spread evenly inside boxes"
+        if self.boxes and not self.inside:
+            return f"none of the boxes lies inside the place asked for: {evenly}"
+        if self.partial > _MUCH:
+            return f"{self.partial:.0%} of the answer is from boxes that lie inside only in part: {evenly}"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Cover:
+    """How boxes lie in a query, one entry a box."""
+
+    share: FloatArray  # of its size
+    inside: BoolArray  # all of its trips lie in the query
+    touched: BoolArray  # some of its trips may lie in the query
+
+    def also(self, other: _Cover) -> _Cover:
+        """Return how boxes lie in both of two queries at different places."""
+        return _Cover(self.share * other.share, self.inside & other.inside, self.touched & other.touched)
+
+    def take(self, rows: list[int]) -> _Cover:
+        """Return the entries of some rows, which may repeat."""
+        return _Cover(self.share[rows], self.inside[rows], self.touched[rows])
+
+
+def query(
+    release: str | Path,
+    *,
+    origin: str | Iterable[float] | None = None,
+    destination: str | Iterable[float] | None = None,
+    stops: Mapping[int, str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | None = None,
+) -> Answer:
+    """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
+
+    stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
+    without a box may be anywhere.
+    """
+    written = read_noisy(release)
+    check_sums(written.manifest)
+    wanted = {"origin": origin, "destination": destination}
+    wanted |= {f"stop {number}": box for number, box in (stops or {}).items()} | dict(places or {})
+    boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}
+    known = written.manifest["options"].get("places", ["origin", "destination"])
+    for name in boxes:
+        if name not in known:
+            raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
+    everywhere = np.ones(len(written.counts), bool)
+    cover = _Cover(everywhere.astype(np.float64), everywhere, everywhere)
+    for place, box in boxes.items():
+        one = _of_cells(written, place, box) if written.areas is None else _of_areas(written, written.areas, place, box)
+        cover = cover.also(one)
+    return _answer(written, cover)
+
+
+def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
+    """Return the sum of the shares of all boxes, and what it can be at least and at most."""
+
+    def total(share: FloatArray | BoolArray) -> tuple[float, float]:
+        weight = share.astype(np.float64)
+        return float(weight @ release.counts), float(np.sqrt(weight**2 @ variance(release.scales)))
+
+    estimate, noise = total(cover.share)
+    (least, below), (most, above) = total(cover.inside), total(cover.touched)
+    counts = cover.share * release.nonnegative
+    whole, part = float(counts[cover.inside].sum()), float(counts[~cover.inside].sum())
+    boxes, inside = int(cover.touched.sum()), int(cover.inside.sum())
+    return Answer(
+        estimate=estimate,
+        noise=noise,
+        # Negative counts may put the ends on the wrong side of the estimate, whose own noise the range holds anyway.
+        low=min(least - _CONFIDENCE * below, estimate - _CONFIDENCE * noise),
+        high=max(most + _CONFIDENCE * above, estimate + _CONFIDENCE * noise),
+        partial=part / (whole + part) if whole + part else float(boxes > inside),
+        boxes=boxes,
+        inside=inside,
+    )
+
+
+def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
+    """Return how the boxes of cells lie in a query at one place."""
+    options = release.manifest["options"]
+    west, south, east, north = options["bbox"]
+    first = 2 * options["places"].index(place)
+    low, high = (corner[:, first : first + 2] for corner in release.corners())
+    start, size = np.array([west, south]), np.array([east - west, north - south])
+    begin, end = ((np.array(edges) - start) / size * options["cells"] for edges in (box[:2], box[2:]))
+    begin, end = (np.where(abs(edge - np.rint(edge)) < _ROUNDING, np.rint(edge), edge) for edge in (begin, end))
+    overlap = np.maximum(np.minimum(high, end) - np.maximum(low, begin), 0)
+    share = (overlap / (high - low)).prod(axis=1)
+    return _Cover(share, share == 1, share > 0)
+
+
+def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: BoundingBox) -> _Cover:
+    """Return how flows lie in a query at one of their ends. All trips lie in the bbox of the release."""
+    areas = areas.filter(np.array(areas["side"].to_pylist()) == place)
+    whole = tuple(release.manifest["options"]["bbox"])
+    shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
+    low, high = _extent(areas, shapes)
+    low, high = (np.clip(corner, whole[:2], whole[2:]) for corner in (low, high))
+    inside = shapely.clip_by_rect(shapes, *whole)
+    size = shapely.area(inside)
+    part = shapely.area(shapely.clip_by_rect(inside, *box)) / np.where(size > 0, size, 1)
+    # An area that only touches the edge of the bbox counts where its centre comes nearest to the bbox.
+    center = np.column_stack([areas["lon"].to_numpy(), areas["lat"].to_numpy()])
+    center = np.clip(center, whole[:2], whole[2:])
+    nearest = ((box[:2] <= center) & (center <= box[2:])).all(axis=1)
+    cover = _Cover(
+        np.where(size > 0, part, nearest),
+        np.asarray(((low >= box[:2]) & (high <= box[2:])).all(axis=1), bool),
+        np.asarray(((low <= box[2:]) & (high >= box[:2])).all(axis=1), bool),
+    )
+    number = {name: row for row, name in enumerate(areas["area"].to_pylist())}
+    return cover.take([number[area] for area in release.table[place].to_pylist()])
+
+
+def _extent(areas: pa.Table, shapes: npt.NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+    """Return the corners of boxes that hold all tiles of areas: those of a coarse H3 cell reach out of its outline."""
+    bounds = shapely.bounds(shapes)
+    low, high = bounds[:, :2], bounds[:, 2:]
+    several = np.asarray(areas["tiles"].fill_null(0).to_numpy()) != 1
+    reach = np.where(several[:, None], _REACH * (high - low), 0)
+    return low - reach, high + reach

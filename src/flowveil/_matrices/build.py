@@ -1,0 +1,200 @@
+"""From trips to a frequency matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil import _engine as engine
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._matrices.ladder import make_ladder
+from flowveil._matrices.points import Grid, Matrix, Origin, Points
+from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
+from flowveil._places import Zones, parse_bbox
+from flowveil._trips import Trips, needed, read_trips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from flowveil._flows import Flows
+    from flowveil._places import BoundingBox
+
+DEFAULT_CELLS = 1000
+_MOST_CELLS = 1_000_000
+_MOST_TRIPS = 1_000_000  # of a person
+_ENDS = {
+    "both": ("start_lon", "start_lat", "end_lon", "end_lat"),
+    "origin": ("start_lon", "start_lat"),
+    "destination": ("end_lon", "end_lat"),
+}
+_PLACES = {"start": "origin", "end": "destination"}
+
+
+def build_matrix(
+    trips: Any,
+    bbox: str | Iterable[float] | None,
+    cells: int = DEFAULT_CELLS,
+    *,
+    ends: str = "both",
+    stops: Sequence[str] = (),
+    unit: str | None = None,
+    max_trips_per_person: int | None = None,
+    memory: str | None = None,
+) -> Matrix:
+    """Count trips by cell of a grid of 2 (one end), 4 (both ends) or more (with stops) dimensions.
+
+    trips: what `read_trips` returns, or anything it takes. bbox: west, south, east, north in degrees, known without
+    looking at the trips. cells: parts of each side. ends: both, origin or destination. stops: columns lon, lat, lon,
+    lat, ... of stops on the way. unit: column of persons, of whom each contributes at most `max_trips_per_person`
+    trips, drawn uniformly; without it one trip is what is protected.
+    """
+    table = trips if isinstance(trips, Trips) else read_trips(trips)
+    most = _bound(table, unit, max_trips_per_person)
+    columns = _coordinates(table, ends, stops)
+    names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
+    grid = Grid(public_box(bbox), check_cells(cells), names)
+    found = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
+    return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _origin(table, found))
+
+
+def build_tile_matrix(
+    trips: Any,
+    bbox: str | Iterable[float] | None = None,
+    grid: str | None = None,
+    *,
+    zones: Any = None,
+    hierarchy: str | Sequence[str] | None = None,
+    unit: str | None = None,
+    max_trips_per_person: int | None = None,
+    memory: str | None = None,
+) -> Matrix:
+    """Count trips by pair of H3 tiles of a public box, or of zones; other options as for `build_matrix`.
+
+    grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
+    zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
+    """
+    table = trips if isinstance(trips, Trips) else read_trips(trips)
+    most = _bound(table, unit, max_trips_per_person)
+    if zones is None:
+        tiles = make_tile_grid(public_box(bbox), grid, hierarchy)
+        columns = _coordinates(table, "both", ())
+    else:
+        if bbox is not None or grid is not None:
+            raise InputError("a grid or bbox does not go with zones", "choose one of --zones and --grid")
+        tiles = make_zone_grid(zones, hierarchy, table.mapping)
+        columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
+    request = _request(table, columns, unit)
+    found = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
+    cells = tiles.positions(found.cells.astype(np.uint64).ravel()).reshape(-1, 2)
+    inside = (cells >= 0).all(axis=1)
+    points = Points(cells[inside], found.trips[inside], tiles.lengths)
+    origin = replace(
+        _origin(table, found),
+        zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
+        outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()),
+    )
+    return Matrix(points, tiles, unit, most, origin)
+
+
+def matrix_of_flows(flows: Flows) -> Matrix:
+    """Return flows as a matrix over all tiles of their bbox, or all zones; one trip is what is protected."""
+    if isinstance(flows.places, Zones):
+        grid = TileGrid(None, flows.places, flows.origins, make_ladder(flows.origins))
+    else:
+        settings = flows.places.settings()
+        grid = make_tile_grid(public_box(flows.provenance.bbox), settings["grid"], settings["hierarchy"])
+    ends = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
+    cells = np.column_stack([grid.positions(tree.key[leaf]) for tree, leaf in ends])
+    inside = (cells >= 0).all(axis=1)
+    origin = Origin(
+        flows.provenance.source, flows.provenance.zones, flows.provenance.columns, flows.provenance.where, flows.total
+    )
+    return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, origin=origin)
+
+
+def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
+    """Return the box, or raise: without one the data would have to tell it."""
+    if bbox is None:
+        raise InputError(
+            "differential privacy needs a bbox", "give --bbox W,S,E,N: the extent of the trips themselves is private"
+        )
+    return parse_bbox(bbox)
+
+
+def check_cells(cells: int) -> int:
+    """Return the cells of a side, or raise."""
+    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= _MOST_CELLS:
+        raise InputError(f"the grid has {cells} cells a side", f"give a whole number from 1 to {_MOST_CELLS:,}")
+    return cells
+
+
+def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.Request:
+    by_zone = "origin" in columns
+    counted = trips.columns.get("count") if by_zone or "count" in trips.mapping else None
+    if counted and unit:
+        raise InputError(
+            f"the table is already counted (column {counted!r}), so {unit!r} cannot bound what persons contribute",
+            "give single trips, or leave out the unit",
+        )
+    where = engine.without_errors(trips.where)
+    return engine.Request(source=trips.source, columns=columns, where=where, count=counted, unit=unit)
+
+
+def _origin(trips: Trips, found: engine.PointCounts) -> Origin:
+    return Origin(
+        source=trips.source,
+        columns=trips.mapping,
+        where=trips.where,
+        rows=found.rows,
+        dropped=found.dropped,
+        outside_bbox=found.outside_bbox,
+        beyond_bound=found.beyond_bound,
+    )
+
+
+def _bound(trips: Trips, unit: str | None, most: int | None) -> int:
+    """Return how many trips one unit can contribute."""
+    if unit is None:
+        if most is not None:
+            raise InputError(
+                "max_trips_per_person needs persons", "name their column with --unit; else one trip is protected"
+            )
+        return 1
+    if unit == "trip":
+        raise InputError("the column of persons is called 'trip'", "give it another name")
+    if unit not in trips.available:
+        raise UnknownNameError("column", unit, trips.available)
+    if most is None:
+        raise InputError(
+            "to protect persons, the trips that count of each must be bounded",
+            "give --max-trips-per-person N, without looking at the trips; noise grows with N",
+        )
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= _MOST_TRIPS:
+        raise InputError(f"max_trips_per_person is {most}", "it is a whole number, 1 or more; noise grows with it")
+    return most
+
+
+def _coordinates(trips: Trips, ends: str, stops: Sequence[str]) -> dict[str, str]:
+    """Return the column of each axis by its name: ends first, then stops."""
+    if ends not in _ENDS:
+        raise UnknownNameError("end", ends, _ENDS)
+    missing = [name for name in _ENDS[ends] if name not in trips.columns]
+    if missing:
+        raise InputError(
+            f"the trips have no column for {', '.join(missing)}; they have {', '.join(trips.available)}",
+            f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN",
+        )
+    if len(stops) % 2:
+        raise InputError(
+            f"{len(stops)} columns of stops were given", "give a column lon and a column lat for each stop"
+        )
+    for column in stops:
+        if column not in trips.available:
+            raise UnknownNameError("column", column, trips.available)
+    axes = {name: trips.columns[name] for name in _ENDS[ends]}
+    for number, column in enumerate(stops):
+        axes[f"stop_{number // 2 + 1}_{'lat' if number % 2 else 'lon'}"] = column
+    return axes

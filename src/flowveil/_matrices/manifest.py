@@ -1,0 +1,89 @@
+"""What a release with noise promises, as data and in words."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from flowveil._matrices.methods import LAPLACE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._matrices.points import Matrix
+    from flowveil._noise import Ledger
+
+CELLS_FORMAT, FLOWS_FORMAT = "flowveil-cells/1", "flowveil-flows/1"
+_ABSENCE = (
+    "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
+)
+_POSITIVE_ABSENCE = (
+    "Noise was added to every pair of tiles, and those below one are not listed. A listed pair may have had no trips, "
+    "and one that is not listed may have had some."
+)
+_NEGATIVE = "they may be negative"
+_POSITIVE = "those below one are not listed, so that sums over many pairs are too large"
+
+
+def make_manifest(
+    matrix: Matrix, method: str, epsilon: float, ledger: Ledger, typed: Mapping[str, Any], form: str
+) -> dict[str, Any]:
+    """Return the manifest; it holds what the user typed, and the budget, which depends on noisy counts only."""
+    most = matrix.max_trips_per_person
+    promise = {
+        "kind": "differential-privacy",
+        "epsilon": epsilon,
+        "delta": 0,
+        "unit": matrix.unit or "trip",
+        "neighbours": f"one {'person' if matrix.unit else 'trip'} added or removed",
+        "max_trips_per_person": most if matrix.unit else None,
+        "budget": budget(ledger, most),
+    }
+    options = matrix.grid.settings()
+    if typed:
+        options["method_options"] = dict(typed)
+    return {
+        "format": form,
+        "software": f"flowveil {version('flowveil')}",
+        "method": method,
+        "options": options,
+        "promise": promise,
+        "promise_text": promise_text(promise, positive_only=method == LAPLACE),
+        "absence": _POSITIVE_ABSENCE if method == LAPLACE else _ABSENCE,
+    }
+
+
+def budget(ledger: Ledger, most: int) -> list[dict[str, Any]]:
+    """Return what a path spends before its count is published, in order, for a whole unit."""
+    named = {spend.name: spend.epsilon for spend in ledger.spends if spend.name != "cells"}
+    by_depth = sorted(named, key=lambda name: (name != "total", *_step(name)))
+    return [{"spend": name, "epsilon": named[name] * most} for name in by_depth]
+
+
+def _step(name: str) -> tuple[int, int]:
+    """Return when a spend is made: counts of a depth, then the cuts of its nodes."""
+    what, _, depth = name.partition(" ")
+    return int(depth or 0), 0 if what == "counts" else 1
+
+
+def promise_text(promise: Mapping[str, Any], *, positive_only: bool = False) -> str:
+    """Say a promise in plain words; positive_only: counts below one are not listed."""
+    epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
+    if most is None:
+        who = (
+            "The presence or absence of any one trip changes the probability of any release by a factor of at most "
+            f"exp({epsilon:g}). One trip is protected, not a person: someone who made n trips is protected at n times "
+            "that epsilon."
+        )
+    else:
+        who = (
+            f"The presence or absence of any one person (a value of {promise['unit']}) changes the probability of any "
+            f"release by a factor of at most exp({epsilon:g}). At most {most} trips of each person are counted, drawn "
+            "at random from their trips."
+        )
+    return (
+        f"{who} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
+        f"{_POSITIVE if positive_only else _NEGATIVE}. The extent of the grid was chosen without the data; the number "
+        "of trips is not published but for the noisy counts. Every further release about the same people adds its own "
+        "epsilon to this one."
+    )

@@ -1,0 +1,81 @@
+"""How far off a written release with noise is on thousands of queries. Private: it needs the true trips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._matrices.area_workloads import answer_runs, lay_grid
+from flowveil._matrices.build import DEFAULT_CELLS, build_matrix
+from flowveil._matrices.ladder import runs
+from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._matrices.tiles import make_tile_grid
+from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
+from flowveil._release import read_audit, remembered
+from flowveil._trips import Trips, read_trips
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from flowveil._arrays import FloatArray
+    from flowveil._matrices.read import WrittenRelease
+    from flowveil._matrices.workloads import Workload
+
+_ENDS = {("origin", "destination"): "both", ("origin",): "origin", ("destination",): "destination"}
+
+
+def query_errors(
+    release: str | Path,
+    trips: Any,
+    *,
+    queries: int = 300,
+    seed: int = 0,
+    stops: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Return for each workload the mean relative error in percent, and what it hides; the figures are private.
+
+    Workloads are queries of any size, and of 1, 5 and 10 % of each side, placed uniformly and around random trips. They
+    are the same for the same seed and trips. stops: columns of stops, if the release has any. All trips count as true,
+    also those that a bound left out.
+    """
+    written = read_noisy(release)
+    options = written.manifest["options"]
+    check_sums(written.manifest)
+    story = remembered(read_audit(release))
+    if not isinstance(trips, Trips):
+        trips = read_trips(trips, columns or story.columns, where or story.where)
+    places = options.get("places", ["origin", "destination"])
+    ends = _ENDS.get(tuple(place for place in places if not place.startswith("stop ")))
+    if ends is None:
+        raise InputError("errors of frames cannot be measured", "frames can be asked with flowveil query")
+    points = build_matrix(trips, options["bbox"], options.get("cells", DEFAULT_CELLS), ends=ends, stops=stops).points
+    if len(points.lengths) != 2 * len(places):
+        raise InputError("the release has stops", "name their columns, two for each stop")
+    answer = _answers(written, points.lengths[0])
+    kinds = [(size, place) for size in SIZES for place in PLACEMENTS if size != "random" or place == PLACEMENTS[0]]
+    asked = [make_workload(points, *kind, queries, seed) for kind in kinds]
+    return {workload.name: mre(workload, answer(workload)) for workload in asked}
+
+
+def _answers(release: WrittenRelease, cells: int) -> Callable[[Workload], FloatArray]:
+    """Return a function that answers a workload from a release."""
+    if release.areas is None:
+        low, high = release.corners()
+        values = release.counts.astype(np.float64)
+        return lambda workload: answer_queries(workload.low, workload.high, low, high, values)
+    options = release.manifest["options"]
+    grid = make_tile_grid(tuple(options["bbox"]), options["grid"], options["hierarchy"])
+    start, end = runs(grid.ladder.leaf, grid.tree.parent)
+    number = {name: node for node, name in enumerate(grid.places.ids(grid.tree, np.arange(len(grid.tree))))}
+    sides = [
+        np.array([number[area] for area in release.table[side].to_pylist()], np.int64)
+        for side in ("origin", "destination")
+    ]
+    ends = [(start[nodes], end[nodes]) for nodes in sides]
+    lattice = lay_grid(grid, cells)
+    return lambda workload: answer_runs(workload, ends, release.counts, lattice, len(grid.ladder.leaf))

@@ -1,0 +1,92 @@
+"""Frequency matrices as points: the cells that are not empty, whatever the number of dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import IntArray
+    from flowveil._engine import Source
+    from flowveil._matrices.tiles import TileGrid
+    from flowveil._places import BoundingBox
+
+LON, LAT = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Non-empty cells of a matrix and their counts.
+
+    Several matrices of one shape may be held at once, numbered from 0 in `matrix`: the auditor runs a method on
+    thousands of copies in one go.
+    """
+
+    cells: IntArray  # one row a cell, one column an axis
+    counts: IntArray
+    lengths: tuple[int, ...]  # cells along each axis
+    matrix: IntArray | None = None
+    matrices: int = 1
+
+    @property
+    def number(self) -> IntArray:
+        """The matrix of each cell."""
+        return np.zeros(len(self.counts), np.int64) if self.matrix is None else self.matrix
+
+    @property
+    def totals(self) -> IntArray:
+        """The count of each matrix."""
+        return add(self.number, self.counts, self.matrices)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid laid over a public box: as many cells along every side, two axes (lon, lat) for each place of a trip."""
+
+    bbox: BoundingBox
+    cells: int
+    places: tuple[str, ...]  # what each pair of axes is: origin, destination, stop 1, ...
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Cells along each axis."""
+        return (self.cells,) * (2 * len(self.places))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the grid for the manifest."""
+        return {"bbox": list(self.bbox), "cells": self.cells, "places": list(self.places)}
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a matrix was made from. Private."""
+
+    source: Source | None = None
+    zones: str | None = None  # path of the zones file
+    columns: dict[str, str] = field(default_factory=dict)
+    where: str | None = None
+    rows: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    outside_bbox: int = 0
+    beyond_bound: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A sparse frequency matrix of trips over a public grid, with how much one unit can contribute.
+
+    `points` and `origin` are private, the total number of trips included.
+    """
+
+    points: Points
+    grid: Grid | TileGrid
+    unit: str | None = None  # column of persons; None: one trip is protected
+    max_trips_per_person: int = 1
+    origin: Origin = field(default_factory=Origin)
+
+
+def add(group: IntArray, values: IntArray, count: int) -> IntArray:
+    """Sum counts by group; exact below 2**53."""
+    return np.bincount(group, weights=values, minlength=count).astype(np.int64)

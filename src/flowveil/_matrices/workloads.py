@@ -1,0 +1,102 @@
+"""Range queries by the thousand, and how far off a release is on them. Private: they use true counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._matrices.boxes import Boxes
+    from flowveil._matrices.points import Points
+
+# Share of each side that a query spans; None: any shape and size.
+SIZES: dict[str, float | None] = {"random": None, "1%": 0.01, "5%": 0.05, "10%": 0.10}
+PLACEMENTS = ("uniform", "records")
+_SANITY = 0.001  # a true answer below this share of all trips is judged as if it were that share
+_SMALL_SANITY = 10  # for queries of 1 %, in trips
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Queries: cells `low` (included) to `high` (excluded) along every axis, with their true answers."""
+
+    name: str
+    low: IntArray
+    high: IntArray
+    true: FloatArray
+    sanity: float
+
+
+def make_workload(
+    points: Points, size: str, placement: str = "uniform", queries: int = 1000, seed: int = 0
+) -> Workload:
+    """Draw queries of one size.
+
+    size: random, 1%, 5% or 10% of each side. placement: `uniform`, or `records` for queries centered on random trips.
+    Uniform small queries are almost all empty in four dimensions and rank nothing.
+    """
+    if size not in SIZES:
+        raise UnknownNameError("size of queries", size, SIZES)
+    if placement not in PLACEMENTS:
+        raise UnknownNameError("placement of queries", placement, PLACEMENTS)
+    random = np.random.default_rng([seed, *map(ord, size + placement)])
+    lengths = np.array(points.lengths)
+    share = SIZES[size]
+    if share is None:
+        ends = np.sort(random.integers(0, lengths + 1, (2, queries, len(lengths))), axis=0)
+        low, high = ends[0], np.minimum(np.maximum(ends[1], ends[0] + 1), lengths)
+        low = np.minimum(low, high - 1)
+    else:
+        side = np.maximum(np.rint(share * lengths), 1).astype(np.int64)
+        if placement == "uniform":
+            low = random.integers(0, lengths - side + 1, (queries, len(lengths)))
+        else:
+            weight = points.counts / points.counts.sum()
+            low = points.cells[random.choice(len(weight), queries, p=weight)] - side // 2
+            low = np.clip(low, 0, lengths - side)
+        high = low + side
+    true = answer_queries(low, high, points.cells, points.cells + 1, points.counts.astype(np.float64))
+    total = float(points.counts.sum())
+    sanity = _SMALL_SANITY if size == "1%" else max(1.0, _SANITY * total)
+    return Workload(f"{size} {placement}" if share else size, low, high, true, sanity)
+
+
+def answer_queries(
+    low: IntArray, high: IntArray, box_low: IntArray, box_high: IntArray, values: FloatArray
+) -> FloatArray:
+    """Return the sum of values over the share of each box that lies in each query."""
+    from flowveil._matrices.kernels import answer  # noqa: PLC0415  slow to import
+
+    zeros = np.zeros(len(values))
+    answers: FloatArray = answer(low.astype(np.float64), high.astype(np.float64), box_low, box_high, values, zeros)[0]
+    return answers
+
+
+def answer_boxes(workload: Workload, boxes: Boxes, counts: IntArray | None = None) -> FloatArray:
+    """Return what a release of boxes answers: counts are taken to be spread evenly inside a box."""
+    values = (boxes.counts if counts is None else counts).astype(np.float64)
+    return answer_queries(workload.low, workload.high, boxes.low, boxes.high, values)
+
+
+def mre(workload: Workload, answers: FloatArray) -> dict[str, Any]:
+    """Return the mean relative error in percent, and what it hides.
+
+    `empty` is the share of queries with no trips, `mae` the mean absolute error, `median` the median relative error in
+    percent of the other queries, `zero` the mean relative error of answering 0 to everything.
+    """
+    true = workload.true
+    error = np.abs(true - answers)
+    base = np.maximum(true, workload.sanity)
+    filled = true > 0
+    return {
+        "mre": float(100 * (error / base).mean()),
+        "empty": float(1 - filled.mean()),
+        "mae": float(error.mean()),
+        "median": float(100 * np.median(error[filled] / true[filled])) if filled.any() else None,
+        "zero": float(100 * (true / base).mean()),
+    }

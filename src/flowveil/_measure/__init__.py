@@ -1,0 +1,8 @@
+"""Measures of what was lost."""
+
+from flowveil._measure.boxes import cover_boxes
+from flowveil._measure.covering import cover
+from flowveil._measure.meanings import MEANINGS
+from flowveil._measure.measures import Published, Rest, metrics
+
+__all__ = ["MEANINGS", "Published", "Rest", "cover", "cover_boxes", "metrics"]

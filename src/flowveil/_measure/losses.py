@@ -1,0 +1,97 @@
+"""What was lost, each figure in closed form, on trips or on the people that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._flows import add_by_group
+from flowveil._measure.closeness import t_closeness
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._places import Areas
+
+
+@dataclass(frozen=True, eq=False)
+class Volumes:
+    """How much is on every tile pair and on every published flow: trips, or people in small parts."""
+
+    pairs: IntArray  # the truth
+    flows: IntArray  # as published
+    least: float | Fraction  # what a flow must have, in whole trips or people
+    parts: int = 1  # of one trip or of one of the people
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """Where the flows are and how large: the same whatever is measured on them."""
+
+    group: IntArray  # by tile pair: the flow that holds it, -1 for none
+    ends: tuple[IntArray, IntArray]  # by flow: number of its areas
+    areas: tuple[Areas, Areas]  # what these numbers mean
+    tiles: tuple[FloatArray, FloatArray]  # by flow
+    square_kilometers: tuple[FloatArray, FloatArray]  # by flow
+    meters: FloatArray  # from tile centre to area centre: origins of all tile pairs in flows, then destinations
+    overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
+    steps: FloatArray | None = None  # by flow: steps of time, where time is an axis
+
+
+def losses(volumes: Volumes, extent: Extent) -> dict[str, Any]:
+    """Return the metrics that weigh flows by their volume; some of it must be published."""
+    total, kept = int(volumes.pairs.sum()), int(volumes.flows.sum())
+    sizes, cells = np.add(*extent.tiles), np.multiply(*extent.tiles)
+    if extent.steps is not None:
+        cells = cells * extent.steps
+    if extent.overlapping:  # spreading flows over tile pairs would put the volume of one on those of others
+        cells = np.full(len(cells), np.nan)
+    squares = int((volumes.flows.astype(object) ** 2).sum()) + total * (total - kept)
+    return {
+        "gbar": number((sizes * volumes.flows).sum() / kept),
+        "e": number(_difference(volumes, extent.group, cells, 1.0, 1.0) / total),
+        "d": number(_difference(volumes, extent.group, cells, 1 / kept, 1 / total)),
+        "suppressed": (total - kept) / total,
+        "c_dm": squares if volumes.parts == 1 else squares / volumes.parts**2,
+        "c_avg": float(kept / len(volumes.flows) / volumes.parts / volumes.least),
+        "gdm": _distances(volumes, extent),
+        "mao": number(np.average(extent.square_kilometers[0], weights=volumes.flows)),
+        "mad": number(np.average(extent.square_kilometers[1], weights=volumes.flows)),
+        "t_closeness": t_closeness(*extent.ends, extent.areas[1], volumes.flows.astype(np.float64)),
+    }
+
+
+def number(value: float | np.floating[Any]) -> float | None:
+    """Return a float, None for NaN: a metric that does not apply is null."""
+    return None if np.isnan(value) else float(value)
+
+
+def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: float, true_scale: float) -> float:
+    """Sum |spread volume - true volume| over all tile pairs: those seen one by one, the empty ones at once.
+
+    A flow's volume is spread evenly over its `cells` tile pairs; a pair outside every flow is estimated as 0.
+    """
+    even = volumes.flows / cells
+    inside = group >= 0
+    spread = np.where(inside, even[np.maximum(group, 0)], 0.0)
+    seen = np.abs(spread * scale - volumes.pairs * true_scale).sum()
+    seen_pairs = add_by_group(group, np.ones(len(group), np.int64), len(even))
+    return float(seen + ((cells - seen_pairs) * even * scale).sum())
+
+
+def _distances(volumes: Volumes, extent: Extent) -> dict[str, float] | None:
+    """Return mean, median and standard deviation of the distances, both ends pooled."""
+    meters = extent.meters
+    if np.isnan(meters).any():  # an area without a centre: leaving it out would flatter the release
+        return None
+    weights = np.tile(volumes.pairs[extent.group >= 0], 2).astype(np.float64)
+    mean = np.average(meters, weights=weights)
+    deviation = np.sqrt(np.average((meters - mean) ** 2, weights=weights))
+    order = np.argsort(meters)
+    reached = weights[order]
+    np.cumsum(reached, out=reached)  # in place: there is a number for each end of each pair of tiles
+    median = meters[order[np.searchsorted(reached, reached[-1] / 2)]]
+    return {"mean": float(mean), "median": float(median), "sd": float(deviation)}

@@ -1,0 +1,197 @@
+"""How much a release lost: every metric once, for the trips and for the people that they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._flows import WEIGHT_UNIT, add_by_group
+from flowveil._measure.covering import cover
+from flowveil._measure.losses import Extent, Volumes, losses, number
+from flowveil._measure.matrices import over_matrices
+from flowveil._places import ROOT, NodeAreas, meters_between
+from flowveil._problem import AUTO, Requirement, make_requirement, mean_weight
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._flows import Flows
+    from flowveil._places import Areas
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """What is reported of the trips left out: flows between areas of one axis and elsewhere."""
+
+    first: int  # the axis of the areas: 0 origins, 1 destinations
+    area: IntArray
+    trips: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """The flows of a release as nodes of the trees of the input."""
+
+    origin: IntArray
+    destination: IntArray
+    trips: IntArray  # as published: a lower bound where filtered trips were not counted again
+    elsewhere: Rest | None = None  # what is reported of the trips left out, if anything is
+    areas: tuple[Areas, Areas] | None = None  # what the numbers above mean, if not nodes
+    group: IntArray | None = None  # by tile pair: the flow that holds it, where it does not follow from nodes
+    overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
+    matrix: IntArray | None = None  # where there are several
+    time: IntArray | None = None  # node of the hierarchy of time, where there is one
+    totals: IntArray | None = None  # trips of the flows of all groups together, which are not among the others
+
+    def sides(self, flows: Flows) -> tuple[Areas, Areas]:
+        """Return what the areas of origins and destinations are."""
+        return self.areas or (NodeAreas(flows.places, flows.origins), NodeAreas(flows.places, flows.destinations))
+
+    def sorted(self) -> Published:
+        """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
+        keys = [self.destination, self.origin, self.time, self.matrix]
+        order = np.lexsort([key for key in keys if key is not None])
+        place = np.full(len(order) + 1, -1, np.int64)
+        place[order] = np.arange(len(order))
+        return replace(
+            self,
+            origin=self.origin[order],
+            destination=self.destination[order],
+            trips=self.trips[order],
+            group=None if self.group is None else place[self.group],
+            matrix=None if self.matrix is None else self.matrix[order],
+            time=None if self.time is None else self.time[order],
+        )
+
+
+def metrics(
+    flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
+) -> dict[str, Any]:
+    """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
+
+    k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
+    tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
+    """
+    if tiles not in {"tree", "all"}:
+        raise InputError(f"tiles cannot be counted as {tiles!r}", "count tiles as tree or all")
+    published = published.sorted()
+    extent = _extent(flows, published, tiles)
+    measures = flows.measure(extent.group, len(published.trips))
+    crowd = measures.trips if measures.persons is None else measures.persons
+    asked = _asked(flows, k, k_weight)
+    people = _people(flows, published, extent.group, asked)
+    rest = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
+    return {
+        **losses(Volumes(flows.trips, published.trips, k), extent),
+        "flows": len(published.trips),
+        "origin_areas": len(np.unique(published.origin)),
+        "destination_areas": len(np.unique(published.destination)),
+        "trips": int(published.trips.sum()),
+        "min_trips": int(published.trips.min()),
+        "min_persons": None if measures.persons is None else int(measures.persons.min()),
+        "min_weight": None if measures.weight is None else float(measures.weight.min() / WEIGHT_UNIT),
+        "k": k,
+        "k_weight": None if asked.k_weight is None else float(asked.k_weight),
+        "below_k": int((crowd < k).sum()),
+        "below_k_weight": None if measures.weight is None else int((measures.weight < asked.least_weight).sum()),
+        "tiles": tiles,
+        "population": None if people is None else losses(people, extent),
+        **over_matrices(flows, published, extent),
+        **rest,
+    }
+
+
+def _asked(flows: Flows, k: int, k_weight: float | str | None) -> Requirement:
+    """Return what flows are held against; nothing is asked of their weights where these are missing or all 0."""
+    if k_weight is None and flows.weight is not None and mean_weight(flows):
+        return make_requirement(flows, k, AUTO)
+    return make_requirement(flows, k, k_weight)
+
+
+def _people(flows: Flows, published: Published, group: IntArray, asked: Requirement) -> Volumes | None:
+    """Return the people that tile pairs and flows stand for; a flow that counts some trips only, for their share."""
+    if flows.weight is None or asked.k_weight is None:
+        return None
+    weight = add_by_group(group, flows.weight, len(published.trips))
+    trips = add_by_group(group, flows.trips, len(published.trips))
+    part = np.rint(weight * (published.trips / np.maximum(trips, 1))).astype(np.int64)
+    part = np.where(trips == published.trips, weight, part)
+    return Volumes(flows.weight, part, asked.k_weight, WEIGHT_UNIT) if part.any() else None
+
+
+def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
+    group = published.group
+    if group is None:
+        group = cover(flows, published.origin, published.destination, published.matrix, published.time)
+    areas, ends = published.sides(flows), (published.origin, published.destination)
+    return Extent(
+        group,
+        ends,
+        areas,
+        _tiles(flows, published, tiles),
+        (_sizes(areas[0], ends[0]), _sizes(areas[1], ends[1])),
+        _meters(flows, areas, ends, group),
+        published.overlapping,
+        None if flows.times is None else flows.times.hierarchy.tiles[published.time].astype(np.float64),
+    )
+
+
+def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]:
+    """Return flows to elsewhere, their trips, and share left out and gbar with them; elsewhere is a whole axis."""
+    rest = published.elsewhere
+    if rest is None:
+        return {}
+    sizes = np.add(*_tiles(flows, published, tiles))
+    trees = flows.origins, flows.destinations
+    area = _count_tiles(published.sides(flows)[rest.first], rest.area, tiles)
+    whole = _count_tiles(NodeAreas(flows.places, trees[1 - rest.first]), np.full(len(rest.area), ROOT), tiles)
+    reported = int(rest.trips.sum())
+    kept = int(published.trips.sum()) + reported
+    return {
+        "flows": len(rest.trips),
+        "trips": reported,
+        "suppressed": (flows.total - kept) / flows.total,
+        "gbar": number(((sizes * published.trips).sum() + ((area + whole) * rest.trips).sum()) / kept),
+    }
+
+
+def _tiles(flows: Flows, published: Published, tiles: str) -> tuple[FloatArray, FloatArray]:
+    origins, destinations = published.sides(flows)
+    return _count_tiles(origins, published.origin, tiles), _count_tiles(destinations, published.destination, tiles)
+
+
+def _count_tiles(areas: Areas, numbers: IntArray, tiles: str) -> FloatArray:
+    distinct, position = np.unique(numbers, return_inverse=True)
+    known = areas.tiles(distinct) if tiles == "tree" else areas.describe(distinct).tiles
+    return np.asarray(np.where(known < 0, np.nan, known)[position], np.float64)
+
+
+def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntArray], group: IntArray) -> FloatArray:
+    """Return the meters from tile centre to area centre of the tile pairs in flows, one end after the other."""
+    inside = group >= 0
+    distances = []
+    for hierarchy, leaf, areas, area in (
+        (flows.origins, flows.origin, sides[0], ends[0]),
+        (flows.destinations, flows.destination, sides[1], ends[1]),
+    ):
+        width = int(area.max(initial=0)) + 1
+        distinct, position = np.unique(leaf[inside] * width + area[group[inside]], return_inverse=True)
+        tile, other = np.divmod(distinct, width)
+        tiles = NodeAreas(flows.places, hierarchy)
+        meters = meters_between(*_centers(tiles, tile), *_centers(areas, other))
+        distances.append(meters[position])
+    return np.concatenate(distances)
+
+
+def _centers(areas: Areas, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
+    distinct, position = np.unique(numbers, return_inverse=True)
+    lon, lat = areas.centers(distinct)
+    return lon[position], lat[position]
+
+
+def _sizes(areas: Areas, numbers: IntArray) -> FloatArray:
+    """Return the size of the areas at one end of flows in square kilometers."""
+    distinct, position = np.unique(numbers, return_inverse=True)
+    return areas.square_kilometers(distinct)[position]

@@ -1,0 +1,130 @@
+"""crosscut: one map of origin areas and one map of destination areas, each the best for the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._methods.each import join
+from flowveil._methods.frontier import POINTS, FrontierPoint, check_points, thinned, undominated
+from flowveil._methods.many_grids import ManyGrid, ManyGrids
+from flowveil._methods.steer import check_budget, check_precision, too_precise
+from flowveil._problem import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil._arrays import FloatArray
+    from flowveil._methods.grids import Grid
+    from flowveil._problem import Problem
+
+STEPS = 64  # prices of the continuation
+CLOSER = 12  # bisections of the price towards the goal
+
+
+def solve(problem: Problem) -> Solution:
+    """Return the grid of least loss within the budget (of least suppression with the precision asked for)."""
+    grids = ManyGrids(problem)
+    if problem.max_gbar is not None:
+        grid, lam = _to_precision(grids, problem.max_gbar)
+    else:
+        grid, lam = _to_budget(grids, problem)
+    found = [grid_solution(part, own) for part, own in zip(grids.parts, grid.parts, strict=True)]
+    return replace(found[0] if problem.flows.matrices is None else join(problem, found), notes=(f"lambda {lam:g}",))
+
+
+def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
+    """Return what crosscut reaches at different prices of a suppressed trip."""
+    check_points(points)
+    grids = ManyGrids(problem)
+    prices, found = _sweep(grids, max(points, STEPS))
+    rows = [grids.point(grid, lam) for lam, grid in zip(prices.tolist(), found, strict=True)]
+    return thinned(undominated(rows), points)
+
+
+def _sweep(grids: ManyGrids, steps: int) -> tuple[FloatArray, list[ManyGrid]]:
+    """Return rising prices of a withheld trip and the best grid found at each.
+
+    A falling sequence starts from the coarsest grid, a rising one from where that ends; each step starts from the one
+    before, so that areas split and merge a few at a time.
+    """
+    rate = grids.rates()
+    low, high = (float(rate.min()), float(rate.max()) * grids.total) if len(rate) else (1.0, 1.0)
+    prices = np.append(0.0, np.geomspace(low, high, steps - 1))
+    falling: list[ManyGrid] = []
+    grid = grids.coarsest()
+    for lam in prices[::-1].tolist():
+        grid = grids.improve(grid, lam)
+        falling.append(grid)
+    best = []
+    for lam, other in zip(prices.tolist(), reversed(falling), strict=True):
+        grid = grids.improve(grid, lam)
+        best.append(grids.better(grid, other, lam))
+    return prices, best
+
+
+def _to_budget(grids: ManyGrids, problem: Problem) -> tuple[ManyGrid, float]:
+    prices, found = _sweep(grids, STEPS)
+    prices, found = np.append(prices, prices[-1]), [*found, grids.coarsest()]
+    check_budget(min(grid.suppressed for grid in found), problem)
+    grid, lam = _close_in(
+        grids, prices, found, lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
+    )
+    return grids.spend(grid, problem.budget - grid.suppressed), lam
+
+
+def _to_precision(grids: ManyGrids, max_gbar: float) -> tuple[ManyGrid, float]:
+    check_precision(max_gbar)
+    prices, found = _sweep(grids, STEPS)
+
+    def fine(grid: ManyGrid) -> bool:
+        return grids.excess(grid, max_gbar) <= 0
+
+    if not any(fine(grid) for grid in found):
+        raise too_precise(max_gbar)
+    return _close_in(grids, prices, found, fine, lambda grid: grid.suppressed, 1)
+
+
+def _close_in(
+    grids: ManyGrids,
+    prices: FloatArray,
+    found: list[ManyGrid],
+    good: Callable[[ManyGrid], bool],
+    rank: Callable[[ManyGrid], float],
+    side: int,
+) -> tuple[ManyGrid, float]:
+    """Return the best good grid, looking further between the best one found and its neighbor on one side."""
+    here = min((place for place, grid in enumerate(found) if good(grid)), key=lambda place: rank(found[place]))
+    beyond = here + side
+    best, best_lam = found[here], float(prices[here])
+    if not 0 <= beyond < len(found):
+        return best, best_lam
+    inner, outer = (best, best_lam), (found[beyond], float(prices[beyond]))
+    for _ in range(CLOSER):
+        lam = (inner[1] + outer[1]) / 2
+        tried = [grids.improve(grid, lam) for grid, _ in (inner, outer)]
+        for grid in tried:
+            if good(grid) and rank(grid) < rank(best):
+                best, best_lam = grid, lam
+        grid = grids.better(tried[0], tried[1], lam)
+        if good(grid):
+            inner = (grid, lam)
+        else:
+            outer = (grid, lam)
+    return best, best_lam
+
+
+def grid_solution(problem: Problem, grid: Grid, notes: tuple[str, ...] = ()) -> Solution:
+    """Return the flows of a grid, and the flow of each tile pair."""
+    flows = problem.flows
+    origin, destination = problem.cube.node[:, grid.published]
+    key = origin * len(flows.destinations) + destination  # sorted, as the cells of the cube are
+    first = flows.origins.area_of(np.flatnonzero(grid.areas[0]))[flows.origin]
+    second = flows.destinations.area_of(np.flatnonzero(grid.areas[1]))[flows.destination]
+    wanted = first * len(flows.destinations) + second
+    place = np.searchsorted(key, wanted)
+    place[place == len(key)] = 0
+    group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
+    return Solution(origin, destination, group, notes=notes, areas=(np.flatnonzero(grid.areas[0]),))

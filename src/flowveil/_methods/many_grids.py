@@ -1,0 +1,109 @@
+"""Grids of all matrices of a problem at one price: each matrix has its own, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._methods.frontier import FrontierPoint
+from flowveil._methods.grids import Grids
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._methods.grids import Grid
+    from flowveil._problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class ManyGrid:
+    """A grid for each matrix."""
+
+    parts: tuple[Grid, ...]
+
+    @cached_property
+    def loss(self) -> float:
+        """Loss of all matrices."""
+        return sum(grid.loss for grid in self.parts)
+
+    @cached_property
+    def suppressed(self) -> int:
+        """Trips withheld in all matrices."""
+        return sum(grid.suppressed for grid in self.parts)
+
+    def value(self, lam: float) -> float:
+        """Return what the grids cost when a withheld trip costs `lam`."""
+        return self.loss + lam * self.suppressed
+
+
+class ManyGrids:
+    """All grids of all matrices of a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.total = problem.flows.total
+        self.parts = (
+            [problem] if problem.flows.matrices is None else [*map(problem.part, range(problem.flows.matrix_count))]
+        )
+        self.grids = [Grids(part.cube, part.axes[:2]) for part in self.parts]
+
+    def coarsest(self) -> ManyGrid:
+        """Return the grids of whole axes."""
+        return ManyGrid(tuple(grids.coarsest() for grids in self.grids))
+
+    def improve(self, many: ManyGrid, lam: float) -> ManyGrid:
+        """Improve every grid at a price."""
+        pairs = zip(self.grids, many.parts, strict=True)
+        return ManyGrid(tuple(grids.improve(grid, lam) for grids, grid in pairs))
+
+    def better(self, one: ManyGrid, other: ManyGrid, lam: float) -> ManyGrid:
+        """Return the cheaper grid of each matrix, the first of equals."""
+        pairs = zip(one.parts, other.parts, strict=True)
+        return ManyGrid(tuple(min(pair, key=lambda grid: grid.value(lam)) for pair in pairs))
+
+    def spend(self, many: ManyGrid, left: int) -> ManyGrid:
+        """Split single areas, matrix by matrix, while no more than `left` trips are lost."""
+        found = []
+        for grids, grid in zip(self.grids, many.parts, strict=True):
+            better = grids.spend(grid, left)
+            left -= better.suppressed - grid.suppressed
+            found.append(better)
+        return ManyGrid(tuple(found))
+
+    def rates(self) -> FloatArray:
+        """Return the positive losses by trip of all cells."""
+        rate = np.concatenate([(grids.cube.loss / grids.cube.trips)[grids.available] for grids in self.grids])
+        positive: FloatArray = rate[rate > 0]
+        return positive
+
+    def excess(self, many: ManyGrid, max_gbar: float) -> float:
+        """Return by how much the tiles of published trips pass a mean, added up; infinite if nothing is published."""
+        found = [
+            float((grids.cube.trips * (grids.cube.tiles - max_gbar))[grid.published].sum())
+            for grids, grid in zip(self.grids, many.parts, strict=True)
+            if len(grid.published)
+        ]
+        return sum(found) if found else float("inf")
+
+    def point(self, many: ManyGrid, lam: float) -> FrontierPoint:
+        """Measure grids."""
+        trips, sizes = 0, 0
+        ends: tuple[list[IntArray], list[IntArray]] = ([], [])
+        for grids, grid in zip(self.grids, many.parts, strict=True):
+            cube = grids.cube
+            trips += int(cube.trips[grid.published].sum())
+            sizes += int((cube.trips * cube.tiles)[grid.published].sum())
+            for end, row in zip(ends, cube.node, strict=False):
+                end.append(row[grid.published])
+        return FrontierPoint(
+            lam,
+            sizes / trips if trips else float("nan"),
+            1 - trips / self.total,
+            sum(len(grid.published) for grid in many.parts),
+            *(_distinct(end) for end in ends),
+        )
+
+
+def _distinct(nodes: list[IntArray]) -> int:
+    return len(np.unique(np.concatenate(nodes)))

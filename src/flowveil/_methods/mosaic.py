@@ -1,0 +1,55 @@
+"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest of the methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flowveil._errors import InputError
+from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
+from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
+from flowveil._methods.steer import better, steer
+
+if TYPE_CHECKING:
+    from flowveil._problem import Problem, Solution
+
+
+def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
+    """Return the mosaic of least loss within the budget (of least suppression with the precision asked for).
+
+    time_weight: what a step of time costs, where time is an axis; a tile costs 1.
+    """
+    problem = _weigh(problem, time_weight)
+    cut = steer(problem, mosaic_splits(problem.cube))
+    if problem.flows.times is None:
+        cut = _not_above_nested(problem, cut)
+    return solution_of(problem, cut, (f"lambda {cut.lam:g}",))
+
+
+def frontier(problem: Problem, points: int = POINTS, time_weight: float = 1.0) -> list[FrontierPoint]:
+    """Return what mosaic reaches at different prices of a suppressed trip."""
+    return frontier_of([mosaic_splits(_weigh(problem, time_weight).cube)], points)
+
+
+def _weigh(problem: Problem, time_weight: float) -> Problem:
+    if not 0 <= time_weight < float("inf"):
+        raise InputError(f"time_weight is {time_weight!r}", "time_weight is a number of tiles that a step counts as")
+    if time_weight == problem.time_weight:
+        return problem
+    if problem.flows.times is None:
+        raise InputError("time_weight needs an axis of time", "name one with --time-hierarchy")
+    return replace(problem, time_weight=time_weight)
+
+
+def _not_above_nested(problem: Problem, cut: Cut) -> Cut:
+    """Return a nested cut where that is better, which the last bit of the budget can bring about.
+
+    A nested cut is a mosaic. Only where the dual bound leaves room for a better one is it looked for.
+    """
+    if problem.max_gbar is not None:
+        return cut
+    for order in ((0, 1), (1, 0)):
+        splits = nested_splits(problem.cube, order)
+        if splits.best(cut.lam).value(cut.lam) - cut.lam * problem.budget < cut.loss:
+            cut = better(problem, cut, steer(problem, splits))
+    return cut

@@ -1,0 +1,45 @@
+"""nested: one map of areas for the first end, and for each of its areas a map of its own for the other end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowveil._errors import UnknownNameError
+from flowveil._methods.cuts import maps_of, nested_splits, solution_of
+from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
+from flowveil._methods.steer import better, steer
+
+if TYPE_CHECKING:
+    from flowveil._methods.cuts import Splits
+    from flowveil._problem import Problem, Solution
+
+ORDERS = {"origin": (0, 1), "destination": (1, 0)}
+EITHER = "either"
+
+
+def solve(problem: Problem, side: str = EITHER) -> Solution:
+    """Return the nested cut of least loss within the budget (of least suppression with the precision asked for).
+
+    side: the end with one map for all, `origin` or `destination`; `either` takes the better one.
+    """
+    families = _families(problem, side)
+    cuts = {name: steer(problem, splits) for name, splits in families.items()}
+    first, *others = cuts
+    for other in others:
+        if better(problem, cuts[first], cuts[other]) is cuts[other]:
+            first = other
+    axis = ORDERS[first][0]
+    notes = (f"side {first}", f"lambda {cuts[first].lam:g}")
+    return solution_of(problem, cuts[first], notes, axis, maps_of(problem, cuts[first], axis))
+
+
+def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:
+    """Return what nested reaches at different prices of a suppressed trip; with `either`, the better side at each."""
+    return frontier_of(list(_families(problem, side).values()), points)
+
+
+def _families(problem: Problem, side: str) -> dict[str, Splits]:
+    if side != EITHER and side not in ORDERS:
+        raise UnknownNameError("side", side, [*ORDERS, EITHER])
+    names = ORDERS if side == EITHER else [side]
+    return {name: nested_splits(problem.cube, ORDERS[name]) for name in names}

@@ -1,0 +1,149 @@
+"""Split a cut further, best gain for each suppressed trip first."""
+
+from __future__ import annotations
+
+import heapq
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flowveil._problem import Run
+from flowveil._processes import at_once
+
+if TYPE_CHECKING:
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._methods.cuts import Cut, Decision, Splits
+
+ROUNDING = 1e-9  # relative gain that is none
+_CHUNK = 1_000  # splits that are looked at together
+
+
+class _Useful(NamedTuple):
+    """Splits that lower the loss, at most at the price of the trips that are left."""
+
+    rate: FloatArray  # gain for each trip lost, negative: what sorts first is best
+    cell: IntArray
+    axis: IntArray
+    lost: IntArray  # trips
+
+    def take(self, rows: IntArray) -> _Useful:
+        """Return some of them."""
+        return _Useful(self.rate[rows], self.cell[rows], self.axis[rows], self.lost[rows])
+
+
+def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None) -> Cut:
+    """Split published cells of a cut as long as no more than `left` further trips are suppressed.
+
+    What is split is split into the best choices below it at `lam`. With `excess` (by cell) it ends as soon as the
+    excess of the published cells adds up to no more than 0.
+    """
+    choice = cut.choice.copy()
+    waiting = _Waiting(_all_useful(splits, cut, left, lam))
+    matrices: dict[int, _Matrix] = {}
+    over = np.inf if excess is None else float(excess[cut.published].sum())
+    while over > 0 and (step := waiting.pop(left)) is not None:
+        cell, axis, lost = step
+        if choice[cell]:  # along another axis
+            continue
+        left -= lost
+        (number,) = splits.cube.matrix_of(np.array([cell])).tolist()
+        if number not in matrices:
+            matrices[number] = _Matrix(splits, number, lam)
+        choice[cell] = axis + 1
+        found = matrices[number].take_over(choice, cell)
+        waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, found, left, lam))
+        if excess is not None:
+            over += float(excess[found].sum() - excess[cell])
+    return splits.measure(choice, lam)
+
+
+class _Waiting:
+    """Splits that wait for their turn, best first. Most never get it, so only some of them are put in order."""
+
+    def __init__(self, useful: _Useful) -> None:
+        self.rest = useful.take(np.lexsort((useful.axis, useful.cell, useful.rate)))
+        self.done = 0  # of the rest
+        self.heap: list[tuple[float, int, int, int]] = []
+
+    def pop(self, left: int) -> tuple[int, int, int] | None:
+        """Return cell, axis and lost trips of the best split that fits."""
+        while True:
+            while self.done < len(self.rest.rate) and (not self.heap or self._next() < self.heap[0][:3]):
+                chunk = np.arange(self.done, min(self.done + _CHUNK, len(self.rest.rate)))
+                self.add(self.rest.take(chunk[self.rest.lost[chunk] <= left]))
+                self.done += _CHUNK
+            if not self.heap:
+                return None
+            _, cell, axis, lost = heapq.heappop(self.heap)
+            if lost <= left:
+                return cell, axis, lost
+
+    def add(self, useful: _Useful) -> None:
+        """Let more splits wait."""
+        for entry in zip(*(column.tolist() for column in useful), strict=True):
+            heapq.heappush(self.heap, entry)
+
+    def _next(self) -> tuple[float, int, int]:
+        rest, at = self.rest, self.done
+        return float(rest.rate[at]), int(rest.cell[at]), int(rest.axis[at])
+
+
+class _Matrix:
+    """The best choices in one matrix at a price."""
+
+    def __init__(self, splits: Splits, number: int, lam: float) -> None:
+        self.cube = splits.cube
+        self.first, self.stop = self.cube.edges[[number, number + 1]].tolist()
+        run = Run(slice(number, number + 1), slice(self.first, self.stop))
+        self.decision = splits.choose(run, lam)
+
+    def take_over(self, choice: np.ndarray[tuple[int], np.dtype[np.int8]], cell: int) -> IntArray:
+        """Make the best choices below a cell that was split, and return the cells that become published."""
+        best, found, stack = self.decision[0], [], [cell]
+        while stack:
+            above = stack.pop()
+            for below in self._children(above, int(choice[above]) - 1):
+                choice[below] = best[below - self.first]
+                if choice[below] > 0:
+                    stack.append(below)
+                elif choice[below] == 0:
+                    found.append(below)
+        return np.array(found, np.int64)
+
+    def _children(self, cell: int, axis: int) -> list[int]:
+        start, child = self._links
+        below: list[int] = child[axis, start[axis, cell - self.first] : start[axis, cell - self.first + 1]].tolist()
+        return below
+
+    @cached_property
+    def _links(self) -> tuple[IntArray, IntArray]:
+        from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+        links: tuple[IntArray, IntArray] = kernels.children(self.first, self.stop, self.cube.parent)
+        return links
+
+
+def _all_useful(splits: Splits, cut: Cut, left: int, lam: float) -> _Useful:
+    """Return the useful splits of all published cells of a cut."""
+    runs = splits.cube.runs
+    bounds = np.searchsorted(cut.published, [*(run.cells.start for run in runs), len(splits.cube)]).tolist()
+
+    def useful(part: tuple[Run, tuple[int, int]]) -> _Useful:
+        run, bound = part
+        return _useful(splits, splits.choose(run, lam), run.cells.start, cut.published[slice(*bound)], left, lam)
+
+    found = at_once(useful, zip(runs, pairwise(bounds), strict=True))
+    return _Useful(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+
+
+def _useful(splits: Splits, decision: Decision, first: int, cells: IntArray, left: int, lam: float) -> _Useful:
+    """Return the useful splits of cells; the decision is that of a run of cells from `first` on."""
+    cost, lost = (values[:, cells - first] for values in decision[1:])
+    loss = splits.loss[cells]
+    gain = loss - (cost - lam * lost)
+    axis, position = np.nonzero((gain > ROUNDING * loss) & (lost <= left))
+    price = lost[axis, position]
+    rate = gain[axis, position] / np.maximum(price, ROUNDING)
+    return _Useful(-rate, cells[position], axis, price.astype(np.int64))

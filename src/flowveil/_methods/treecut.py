@@ -1,0 +1,31 @@
+"""The best cut of a single tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, FloatArray
+    from flowveil._places import Hierarchy
+
+
+def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return by node whether it is in the cut of least total cost, and whether it lies above that cut.
+
+    On equal cost the finer cut wins.
+    """
+    from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+    parent = tree.parent[None, :].astype(np.int32)
+    nothing = np.zeros((1, len(tree)))
+    choice, _, _ = kernels.choose(0.0, 0, len(tree), tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
+    inside = np.zeros(len(tree), bool)
+    inside[kernels.publish(0, len(tree), choice, parent, tree.tiles, cost)[0]] = True
+    above = np.zeros(len(tree), bool)
+    found = tree.parent[inside]
+    while (found := found[found >= 0]).size:
+        above[found] = True
+        found = np.unique(tree.parent[found])
+    return inside, above

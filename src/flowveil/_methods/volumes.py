@@ -1,0 +1,50 @@
+"""Origin areas by a target volume, as the ATG and the quadtree knapsack papers choose them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._flows import add_by_group
+from flowveil._methods.treecut import best_cut
+from flowveil._problem import LARGEST_NUMBER
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray
+    from flowveil._problem import Problem
+
+AUTO = "auto"
+AUTO_STEPS = 15
+COARSEST_SHARE, FINEST_SHARE = 1 / 20, 1 / 1000  # of all trips, as target for the trips of one origin area
+
+
+def targets(problem: Problem, v_target: str | float) -> list[float]:
+    """Return the target given, or with `auto` the geometric steps to be tried."""
+    if v_target != AUTO:
+        return [positive("v_target", v_target)]
+    total = problem.flows.total
+    steps: list[float] = np.geomspace(total * FINEST_SHARE, total * COARSEST_SHARE, AUTO_STEPS).tolist()
+    return steps
+
+
+def origin_cut(problem: Problem, target: float) -> tuple[BoolArray, BoolArray]:
+    """Return by node whether it is an origin area, and whether it lies above one.
+
+    The areas are those that come closest to sending `target` trips each.
+    """
+    tree = problem.flows.origins
+    outflow = tree.add_up(add_by_group(problem.flows.origin, problem.flows.trips, len(tree)))
+    return best_cut(tree, np.asarray((target - outflow) ** 2, np.float64))
+
+
+def positive(name: str, value: str | float) -> float:
+    """Return an option as a positive number, or raise."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not 1 / LARGEST_NUMBER <= number <= LARGEST_NUMBER:
+        raise InputError(f"{name} is {value!r}", f"{name} is a positive number, or {AUTO}")
+    return number

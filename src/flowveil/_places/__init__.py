@@ -1,0 +1,46 @@
+"""Places: tiles, the hierarchies above them, and what areas look like."""
+
+from flowveil._places.bbox import parse_bbox
+from flowveil._places.choose import choose_places
+from flowveil._places.geodesy import meters_between
+from flowveil._places.h3grid import H3Grid
+from flowveil._places.hierarchy import ROOT, Hierarchy, depths
+from flowveil._places.places import AreaTable, BoundingBox, Places
+from flowveil._places.quadtree import Quadtree
+from flowveil._places.rectangles import (
+    UNIT,
+    Areas,
+    NodeAreas,
+    RectangleAreas,
+    Rectangles,
+    make_frame,
+    tile_bounds,
+    tile_points,
+)
+from flowveil._places.zone_table import ZoneTable, read_zones
+from flowveil._places.zones import Zones
+
+__all__ = [
+    "ROOT",
+    "UNIT",
+    "AreaTable",
+    "Areas",
+    "BoundingBox",
+    "H3Grid",
+    "Hierarchy",
+    "NodeAreas",
+    "Places",
+    "Quadtree",
+    "RectangleAreas",
+    "Rectangles",
+    "ZoneTable",
+    "Zones",
+    "choose_places",
+    "depths",
+    "make_frame",
+    "meters_between",
+    "parse_bbox",
+    "read_zones",
+    "tile_bounds",
+    "tile_points",
+]

@@ -1,0 +1,211 @@
+"""Zones as their owner wrote them: a table, GeoParquet, GeoJSON or CSV."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pyarrow.csv
+import pyarrow.parquet
+import pyproj
+import shapely
+
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._folder import parse_json, read_json
+from flowveil._places.geodesy import transform
+from flowveil._places.h3index import is_point
+from flowveil._shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from flowveil._arrays import FloatArray
+
+_ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone")
+_LON_NAMES = ("lon", "centroid_lon", "longitude", "lng", "x_lon")
+_LAT_NAMES = ("lat", "centroid_lat", "latitude", "y_lat")
+
+
+@dataclass(frozen=True, eq=False)
+class ZoneTable:
+    """Zones sorted by id (text)."""
+
+    ids: list[str]
+    columns: dict[str, list[str | None]]  # every attribute, as text
+    lon: FloatArray  # NaN where a zone has no place
+    lat: FloatArray
+    geometry: npt.NDArray[np.object_]  # shapely in degrees, or None
+
+
+def read_zones(source: Any, id_column: str | None = None, columns: Mapping[str, str] | None = None) -> ZoneTable:
+    """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names."""
+    names = dict(columns or {})
+    table, geometry = _load(source)
+    if table.num_rows == 0:
+        raise InputError("there are no zones", "give a table with one row a zone")
+    id_name = id_column or names.get("zone_id") or _first(table, _ID_NAMES)
+    if id_name is None:
+        raise InputError(
+            f"no column of the zones holds their ids: found {', '.join(table.column_names)}",
+            "name it with --columns zone_id=COLUMN",
+        )
+    if len(set(table.column_names)) < table.num_columns:
+        raise InputError("two columns of the zones have the same name", "give every column a name of its own")
+    texts = {name: _as_text(table, name) for name in table.column_names}
+    if id_name not in texts:
+        raise UnknownNameError("zone column", id_name, texts)
+    order = _order_of_ids(texts[id_name], id_name)
+    lon, lat = _points(table, names, geometry)
+    if not is_point(lon, lat)[np.isfinite(lon) & np.isfinite(lat)].all():
+        raise InputError(
+            "a zone does not lie on the globe", "longitudes go from -180 to 180 and latitudes from -90 to 90 degrees"
+        )
+    return ZoneTable(
+        ids=[str(texts[id_name][row]) for row in order],
+        columns={name: [values[row] for row in order] for name, values in texts.items()},
+        lon=lon[order],
+        lat=lat[order],
+        geometry=geometry[order],
+    )
+
+
+def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
+    if any(value is None or value == "" for value in ids):
+        raise InputError(f"a zone has no {name}", "every zone needs an id")
+    twice, times = Counter(ids).most_common(1)[0]
+    if times > 1:
+        raise InputError(
+            f"the zone {twice!r} occurs twice in {name}",
+            "zone ids are distinct; a hierarchy lists columns from fine to coarse",
+        )
+    return np.array(sorted(range(len(ids)), key=lambda row: str(ids[row])), np.int64)
+
+
+def _load(source: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    if isinstance(source, str | Path):
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"there is no zones file {str(source)!r}", "check the path")
+        try:
+            if path.suffix.lower() in {".geojson", ".json"}:
+                return _from_geojson(read_json(path))
+            if path.suffix.lower() == ".csv":
+                return _split_geometry(_read_csv(path))
+            return _split_geometry(pa.parquet.read_table(path))
+        except _UNREADABLE as error:
+            raise InputError(f"the zones file {path.name!r} cannot be read: {error}", _FORMATS) from None
+    if isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
+        try:
+            return _split_geometry(pa.table(source))
+        except _UNREADABLE as error:
+            raise InputError(f"the zones cannot be read: {error}", _FORMATS) from None
+    raise InputError(f"zones cannot be a {type(source).__name__}", _FORMATS)
+
+
+_UNREADABLE = (
+    *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError),
+    *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
+)
+_FORMATS = "zones are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
+
+
+def _read_csv(path: Path) -> pa.Table:
+    """Read every column as text (007 is not 7), split where the first line has most separators."""
+    with path.open(encoding="utf-8-sig") as file:
+        first = file.readline()
+    split = pa.csv.ParseOptions(delimiter=max(",;\t|", key=first.count))
+    with pa.csv.open_csv(path, parse_options=split) as reader:
+        text = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()))
+    return pa.csv.read_csv(path, parse_options=split, convert_options=text)
+
+
+def _from_geojson(document: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    features = document["features"]
+    names = list(dict.fromkeys(name for feature in features for name in feature["properties"] or {}))
+    rows = [feature["properties"] or {} for feature in features]
+    columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
+    if "id" not in columns and all("id" in feature for feature in features):
+        columns["id"] = [_plain(feature["id"]) for feature in features]
+    geometry = np.full(len(features), None, object)
+    geometry[:] = [shape_from_geojson(feature.get("geometry")) for feature in features]
+    crs = ((document.get("crs") or {}).get("properties") or {}).get("name")  # not in the standard, but written by many
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    return table, _to_degrees(geometry, crs)
+
+
+def _plain(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _split_geometry(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    """Take the geometry column off a table, as shapes in degrees."""
+    geometry = np.full(table.num_rows, None, object)
+    meta = parse_json((table.schema.metadata or {}).get(b"geo", b"{}"))
+    name = meta.get("primary_column", "geometry")
+    if name not in table.column_names:
+        return table, geometry
+    column = table.column(name)
+    if pa.types.is_string(column.type):
+        geometry[:] = shapes_from_wkt(column.to_pylist())
+    elif pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        geometry[:] = shapes_from_wkb(column.to_pylist())
+    else:
+        import geoarrow.pyarrow as ga  # noqa: PLC0415  only native GeoArrow encodings need it
+
+        geometry[:] = shapes_from_wkb(ga.as_wkb(column).cast(pa.binary()).to_pylist())
+    return table.drop_columns([name]), _to_degrees(geometry, meta.get("columns", {}).get(name, {}).get("crs"))
+
+
+def _to_degrees(geometry: npt.NDArray[np.object_], crs: Any) -> npt.NDArray[np.object_]:
+    if crs is None or (source := pyproj.CRS.from_user_input(crs)).is_geographic:
+        return geometry
+    transformer = pyproj.Transformer.from_crs(source, "EPSG:4326", always_xy=True)
+    moved: npt.NDArray[np.object_] = shapely.transform(
+        geometry, lambda points: np.column_stack(transform(transformer, points[:, 0], points[:, 1]))
+    )
+    return moved
+
+
+def _as_text(table: pa.Table, name: str) -> list[str | None]:
+    column = table.column(name)
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        return [None] * table.num_rows
+    try:
+        values = [None if value is None else str(value).strip() for value in column.cast(pa.string()).to_pylist()]
+    except (pa.ArrowException, UnicodeError):  # not text, nor anything that has one
+        return [None] * table.num_rows
+    return [value or None for value in values]
+
+
+def _points(table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+    """Return the points given, else the centroids of the shapes, else NaN."""
+    lon_name = names.get("lon") or _first(table, _LON_NAMES)
+    lat_name = names.get("lat") or _first(table, _LAT_NAMES)
+    if lon_name and lat_name:
+        return _numbers(table, lon_name), _numbers(table, lat_name)
+    centroids = shapely.centroid(geometry)
+    return shapely.get_x(centroids), shapely.get_y(centroids)
+
+
+def _numbers(table: pa.Table, name: str) -> FloatArray:
+    if name not in table.column_names:
+        raise UnknownNameError("zone column", name, table.column_names)
+    column = table.column(name)
+    if pa.types.is_string(column.type):
+        texts = pa.compute.utf8_trim_whitespace(column)
+        column = pa.compute.if_else(pa.compute.equal(texts, ""), None, texts)
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(), np.float64)
+    except pa.ArrowException:
+        raise InputError(f"the zone column {name!r} does not hold numbers", "give longitudes and latitudes") from None
+
+
+def _first(table: pa.Table, names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name in table.column_names), None)

@@ -1,0 +1,253 @@
+"""Finding the publishable cells of a problem, from the top down, the matrices of one at the same time."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._flows import Crowds
+from flowveil._places import ROOT
+from flowveil._problem.crowd_cells import cells_of_crowds
+from flowveil._problem.cube import Cube
+from flowveil._problem.losses import Batch, loss_function
+from flowveil._problem.room import check_cells
+from flowveil._processes import at_once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._flows import Flows
+    from flowveil._problem.problem import Problem
+
+_RUN = 2**15  # records of matrices that are worked on together: what is computed stays in the cache of a core
+_Found = tuple["IntArray", "IntArray", "FloatArray"]  # matrix and nodes, trips, and loss of cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Records by matrix and cell of the axes before the last; in a group they are sorted by leaf of the last axis."""
+
+    node: IntArray  # the matrix, then one row an axis that is settled
+    start: IntArray
+    order: IntArray  # records
+
+
+def build_cube(problem: Problem) -> Cube:
+    """Find all publishable cells of a problem."""
+    if prod([problem.flows.matrix_count, *(len(axis.hierarchy) for axis in problem.axes)]) >= 2**63:
+        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
+    if isinstance(problem.flows.people, Crowds):
+        return _link(problem, [0, 1], [cells_of_crowds(problem, problem.flows.people)])
+    return _Builder(problem).build()
+
+
+class _Builder:
+    def __init__(self, problem: Problem) -> None:
+        from flowveil._problem import kernels  # noqa: PLC0415 numba is slow to import
+
+        self.kernels = kernels
+        self.problem = problem
+        # Time comes first: destinations, the last axis, have all their records side by side.
+        self.rows = sorted(range(len(problem.axes)), key=lambda row: problem.axes[row].is_place)
+        self.axes = [problem.axes[row] for row in self.rows]
+        self.rank = [axis.rank for axis in self.axes]
+        self.loss = loss_function(problem, self.axes)
+        self.test = _crowd_test(problem)
+        self.sizes: list[int] = []  # of what was found in all runs
+        self.found: list[_Found] = []
+        self.seen = np.zeros(0, np.int64)
+
+    def build(self) -> Cube:
+        return _join(at_once(self._build_run, _runs(self.problem.flows)))
+
+    def _build_run(self, groups: _Groups) -> Cube:
+        """Return the cells of some matrices."""
+        run = copy(self)
+        run.found = []
+        run.seen = _nobody(self.problem.flows)
+        run.visit(replace(groups, order=self._sorted(groups)))
+        return _link(self.problem, self.rows, run.found)
+
+    def _sorted(self, groups: _Groups) -> IntArray:
+        """Return the records of groups, sorted by leaf of the last axis in each."""
+        number = np.repeat(np.arange(len(groups.start) - 1), np.diff(groups.start))
+        key = number * len(self.axes[-1].hierarchy) + self.rank[-1][groups.order]
+        return groups.order[np.argsort(key, kind="stable")]
+
+    def visit(self, groups: _Groups) -> BoolArray:
+        """Find the cells of groups on the axes that are not settled; return which groups are publishable as a whole."""
+        if len(groups.node) == len(self.axes):
+            return self.descend(groups)
+        whole = None
+        level = _Groups(_with_row(groups.node, ROOT), groups.start, groups.order)
+        while level.node.shape[1]:
+            alive = self.visit(level)
+            whole = alive if whole is None else whole
+            level = self._split(level, alive)
+        return np.zeros(groups.node.shape[1], bool) if whole is None else whole
+
+    def _split(self, level: _Groups, alive: BoolArray) -> _Groups:
+        """Part the living groups by the children of their nodes on the axis settled last."""
+        row = len(level.node) - 2
+        tree = self.axes[row].hierarchy
+        order, start, node, source = self.kernels.split_groups(
+            level.order,
+            level.start,
+            level.node[-1],
+            alive,
+            self.rank[row],
+            self.axes[row].low,
+            tree.first_child,
+            tree.end_child,
+        )
+        return _Groups(np.vstack([level.node[:-1, source], node]), start, order)
+
+    def descend(self, groups: _Groups) -> BoolArray:
+        """Find the cells of groups on the last axis, where each node's records lie side by side."""
+        axis = self.axes[-1]
+        tree, order, flows = axis.hierarchy, groups.order, self.problem.flows
+        least_tiles = self.problem.requirement.min_tiles
+        fine = np.ones(groups.node.shape[1], bool)
+        for row, other in zip(groups.node[1:], self.axes, strict=False):
+            if other.is_place:
+                fine &= other.hierarchy.tiles[row] >= least_tiles
+        running = _running(flows.trips[order])
+        group, node, begin, end = self.kernels.descend(
+            order,
+            groups.start,
+            fine,
+            self.rank[-1][order],
+            running,
+            *self.test(order),
+            self.seen,
+            least_tiles,
+            tree.tiles,
+            axis.low,
+            tree.first_child,
+            tree.end_child,
+        )
+        self.sizes.append(len(node))
+        check_cells(flows, sum(self.sizes))
+        cells = np.vstack([groups.node[:, group], node])
+        trips = running[end] - running[begin]
+        batch = Batch(cells[1:], trips, begin, end, order, flows.trips, self.rank)
+        self.found.append((cells, trips, self.loss(batch)))
+        alive = np.zeros(len(fine), bool)
+        alive[group] = True
+        return alive
+
+
+def _runs(flows: Flows) -> list[_Groups]:
+    """Return the records of adjacent matrices, in runs of about as many each; a matrix is a group."""
+    edges = flows.edges
+    first = [0] if flows.matrix is None else np.unique(flows.matrix[::_RUN]).tolist()
+    found = []
+    for low, high in pairwise([*first, flows.matrix_count]):
+        start, stop = edges[low], edges[high]
+        found.append(_Groups(np.arange(low, high)[None, :], edges[low : high + 1] - start, np.arange(start, stop)))
+    return found
+
+
+def _crowd_test(problem: Problem) -> Callable[[IntArray], tuple[object, ...]]:
+    """Return what the kernel needs to test a crowd of records in a given order."""
+    requirement, flows = problem.requirement, problem.flows
+    none = np.zeros(1, np.int64)
+    people = flows.people
+    weights = flows.weight if people is None else people.weight
+    if requirement.k_weight is not None and weights is None:
+        raise InputError("k_weight needs weights", "name the weight column with weight=")
+    if people is None:
+
+        def by_trips(order: IntArray) -> tuple[object, ...]:
+            values = (
+                np.zeros(len(order), np.int64) if requirement.k_weight is None or weights is None else weights[order]
+            )
+            return _running(values), requirement.k, requirement.least_weight, none, none, none
+
+        return by_trips
+    visit_start = np.searchsorted(people.pair, np.arange(len(flows) + 1))
+    person_weight = none if weights is None else weights
+
+    def by_persons(_: IntArray) -> tuple[object, ...]:
+        return none, requirement.k, requirement.least_weight, visit_start, people.person, person_weight
+
+    return by_persons
+
+
+def _nobody(flows: Flows) -> IntArray:
+    """Return an entry for each person, and one more; none without a unit."""
+    return np.zeros(0 if flows.people is None else int(flows.people.person.max(initial=-1)) + 2, np.int64)
+
+
+def _running(values: IntArray) -> IntArray:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
+
+
+def _with_row(node: IntArray, value: int) -> IntArray:
+    return np.vstack([node, np.full((1, node.shape[1]), value, np.int64)])
+
+
+def _link(problem: Problem, rows: list[int], found: list[_Found]) -> Cube:
+    """Sort the cells and find the parents of each, which are publishable too, and what splits withhold.
+
+    Nodes of what was found are those of the axes `rows` of the problem. It is emptied: there is no room for all twice.
+    """
+    node, trips, loss = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
+    found.clear()
+    axes, flows = [problem.axes[row] for row in rows], problem.flows
+    sizes = [len(axis.hierarchy) for axis in axes]
+    strides = [prod(sizes[row:]) for row in range(len(axes) + 1)]
+    key = np.asarray(sum(row * stride for row, stride in zip(node, strides, strict=True)), np.int64)
+    if not (key[1:] > key[:-1]).all():
+        order = np.argsort(key)
+        key, node, trips, loss = key[order], node[:, order], trips[order], loss[order]
+    matrix, node = node[0], node[1:]
+    parent = np.full(node.shape, -1, np.int32)
+    withheld = np.empty(node.shape)
+    splittable = np.empty(node.shape, bool)
+    tiles = np.zeros(len(trips), np.int64)
+    for row, (axis, stride) in enumerate(zip(axes, strides[1:], strict=True)):
+        tree = axis.hierarchy
+        above = tree.parent[node[row]]
+        inside = above >= 0
+        parent[row, inside] = np.searchsorted(key, (key + (above - node[row]) * stride)[inside])
+        splittable[row] = ~tree.is_leaf[node[row]]
+        withheld[row] = trips - np.bincount(parent[row, inside], weights=trips[inside], minlength=len(trips))
+        if axis.is_place:
+            tiles += tree.tiles[node[row]]
+    back = np.argsort(rows)  # to the order of the problem's axes
+    return Cube(
+        node=node[back],
+        trips=trips,
+        tiles=tiles,
+        loss=loss,
+        parent=parent[back],
+        splittable=splittable[back],
+        withheld=withheld[back],
+        edges=np.searchsorted(matrix, np.arange(flows.matrix_count + 1)),
+        total=flows.total,
+        price=1.0 if problem.loss == "reconstruction" else 0.0,
+    )
+
+
+def _join(runs: list[Cube]) -> Cube:
+    """Put the cells of runs of matrices one after the other."""
+    if len(runs) == 1:
+        return runs[0]
+    before = [0, *accumulate(map(len, runs[:-1]))]
+    parents = at_once(
+        lambda pair: np.where(pair[0].parent < 0, -1, pair[0].parent + np.int32(pair[1])),
+        zip(runs, before, strict=True),
+    )
+    names = ("node", "trips", "tiles", "loss", "splittable", "withheld")
+    columns = {name: [getattr(run, name) for run in runs] for name in names} | {"parent": parents}
+    joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
+    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))
+    return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), **whole)

@@ -1,0 +1,155 @@
+"""What a method solves: flows, the requirement and the budget, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._places import NodeAreas, RectangleAreas
+from flowveil._problem.axis import Axis
+from flowveil._problem.builder import build_cube
+from flowveil._problem.crowd_cells import check_crowds
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._flows import Flows, Measures
+    from flowveil._places import Areas, Rectangles
+    from flowveil._problem.cube import Cube
+    from flowveil._problem.requirement import Requirement
+
+_TABLE_SHARE = 8  # a table of pairs may have this many cells an entry before sorting is cheaper
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Flows to be published under a requirement."""
+
+    flows: Flows
+    requirement: Requirement
+    budget: int  # the most trips that may be suppressed
+    loss: str = "tiles"  # what a method minimizes: tiles, metres or reconstruction
+    max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
+    time_weight: float = 1.0  # what a step of time costs in the loss; a tile costs 1
+
+    def __post_init__(self) -> None:
+        check_crowds(self.flows, self.requirement)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The dimensions of the tile pairs: origins, destinations, and time where it is a hierarchy."""
+        flows = self.flows
+        found = [Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)]
+        if flows.times is not None and flows.time is not None:
+            found.append(Axis(flows.times.hierarchy, flows.time, is_place=False, weight=self.time_weight))
+        return tuple(found)
+
+    def part(self, matrix: int) -> Problem:
+        """Return the problem of one matrix by itself, with its share of the budget."""
+        flows = self.flows.part(matrix)
+        budget = self.budget * flows.total // self.flows.total
+        return replace(self, flows=flows, budget=budget)
+
+    @cached_property
+    def cube(self) -> Cube:
+        """All pairs of nodes that may be published."""
+        return build_cube(self)
+
+    def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
+        """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""
+        inside = (origin >= 0) & (destination >= 0)
+        group = np.full(len(origin), -1, np.int64)
+        first, second, group[inside] = _distinct(origin[inside], destination[inside])
+        measures = self.flows.measure(group, len(first))
+        publishable = self.requirement.passes(
+            measures, self.flows.origins.tiles[first], self.flows.destinations.tiles[second]
+        )
+        return NodePairs(first, second, group, measures, publishable)
+
+    def coarsen(self, pairs: NodePairs) -> Problem:
+        """Return the same problem with pairs of nodes in place of tile pairs; what is in none of them is left out."""
+        flows = self.flows.join(pairs.group, len(pairs.origin), pairs.origin, pairs.destination)
+        return replace(self, flows=flows)
+
+
+@dataclass(frozen=True, eq=False)
+class NodePairs:
+    """Distinct pairs of nodes that hold trips, sorted by (origin, destination)."""
+
+    origin: IntArray
+    destination: IntArray
+    group: IntArray  # by tile pair: the node pair it belongs to, -1 for none
+    measures: Measures
+    publishable: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a method found: pairs of nodes (or rectangles) to publish, and which tile pairs each counts."""
+
+    origin: IntArray  # by flow: node of the origins' tree, or number of a rectangle
+    destination: IntArray
+    group: IntArray  # by tile pair: the flow that counts it, -1 where suppressed
+    exact: bool = True  # every flow counts all trips of its area pair
+    notes: tuple[str, ...] = ()  # choices the method made, for the audit file
+    first: int = 0  # the axis that comes first: 0 origins, 1 destinations
+    areas: tuple[IntArray, ...] | None = None  # by matrix: nodes of the first axis, where they are one map
+    matrix: IntArray | None = None  # by flow, ascending, where there are several
+    time: IntArray | None = None  # by flow: node of the hierarchy of time, where there is one
+    rectangles: Rectangles | None = None  # of both ends, in place of nodes
+    overlapping: bool = False  # rectangles of different flows may overlap: only `group` says where a trip is counted
+
+    def part(self, flows: Flows, matrix: int) -> Solution:
+        """Return what was found for one matrix by itself."""
+        if self.matrix is None or flows.matrix is None:
+            return self
+        start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
+        rows = slice(*flows.edges[[matrix, matrix + 1]].tolist())
+        group = self.group[rows]
+        return replace(
+            self,
+            origin=self.origin[start:stop],
+            destination=self.destination[start:stop],
+            group=np.where(group < 0, -1, group - start),
+            areas=None if self.areas is None else (self.areas[matrix],),
+            matrix=None,
+            time=None if self.time is None else self.time[start:stop],
+        )
+
+    def sides(self, flows: Flows) -> tuple[Areas, Areas]:
+        """Return what the areas of origins and destinations are."""
+        if self.rectangles is None:
+            return NodeAreas(flows.places, flows.origins), NodeAreas(flows.places, flows.destinations)
+        return (
+            RectangleAreas(self.rectangles, flows.places, flows.origins),
+            RectangleAreas(self.rectangles, flows.places, flows.destinations),
+        )
+
+
+def _distinct(origin: IntArray, destination: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the distinct pairs of nodes, sorted, and the pair of each entry.
+
+    Where few nodes are in use, a table of all their pairs is marked: no sorting.
+    """
+    origins, row = _ranks(origin)
+    destinations, column = _ranks(destination)
+    key = row * len(destinations) + column
+    cells = len(origins) * len(destinations)
+    if cells > _TABLE_SHARE * len(key):
+        distinct, group = np.unique(key, return_inverse=True)
+    else:
+        seen = np.zeros(cells, bool)
+        seen[key] = True
+        distinct = np.flatnonzero(seen)
+        group = (np.cumsum(seen) - 1)[key]
+    place, other = np.divmod(distinct, max(len(destinations), 1))
+    return origins[place], destinations[other], group
+
+
+def _ranks(nodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the distinct nodes, sorted, and the rank of each entry among them."""
+    used = np.zeros(int(nodes.max(initial=-1)) + 1, bool)
+    used[nodes] = True
+    return np.flatnonzero(used), (np.cumsum(used) - 1)[nodes]

@@ -1,0 +1,82 @@
+"""When a pair of areas may be published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from flowveil._errors import InputError
+from flowveil._flows import LARGEST_CROWD, WEIGHT_UNIT, least_weight
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._flows import Flows, Measures
+
+AUTO: Literal["auto"] = "auto"
+LARGEST_NUMBER = 10**15  # that anybody can mean, e.g. more than the globe has tiles; keeps sums within 64 bits
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """The tests a flow must pass, all of them. Each is monotone: what passes still passes in a larger area."""
+
+    k: int = 10  # persons when the flows have a unit, else trips
+    k_weight: float | Fraction | None = None  # people represented: weights of distinct persons
+    min_tiles: int = 1  # tiles seen on the axis, at both ends
+    automatic: bool = False  # k_weight comes from the data, so the promise says auto in place of the number
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise InputError(f"k is {self.k!r}", "k is a whole number, 1 or more; 10 is usual")
+        if self.k > LARGEST_CROWD:
+            raise InputError(f"k is {self.k!r}", "k is a number of people; 10 is usual")
+        least_weight(self.k_weight)  # raises if it is no number of people
+        if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:
+            raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a whole number, 1 or more")
+        if self.min_tiles > LARGEST_NUMBER:
+            raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a number of tiles; 1 is usual")
+
+    @property
+    def least_weight(self) -> int:
+        """The weight that is enough, in millionths; 0 without a test of weight."""
+        return least_weight(self.k_weight)
+
+    def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
+        """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""
+        good = self.is_crowd(measures)
+        return good & (origin_tiles >= self.min_tiles) & (destination_tiles >= self.min_tiles)
+
+    def is_crowd(self, measures: Measures) -> BoolArray:
+        """Which groups of trips have enough people."""
+        crowd = measures.trips if measures.persons is None else measures.persons
+        good: BoolArray = crowd >= self.k
+        if self.k_weight is not None:
+            if measures.weight is None:
+                raise InputError("k_weight needs weights", "name the weight column with weight=")
+            good &= measures.weight >= self.least_weight
+        return good
+
+
+def make_requirement(flows: Flows, k: int, k_weight: float | str | None = None, min_tiles: int = 1) -> Requirement:
+    """Return what is asked of flows; a k_weight of "auto" is k times the mean weight of persons."""
+    plain = Requirement(k, None, min_tiles)
+    if k_weight is None:
+        return plain
+    if flows.weight is None:
+        raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
+    if k_weight == AUTO:
+        mean = mean_weight(flows)
+        if not mean:
+            raise InputError("k_weight cannot be auto: all weights are 0", "give a number of people")
+        return replace(plain, k_weight=k * mean, automatic=True)
+    if isinstance(k_weight, str):
+        raise InputError(f"k_weight is {k_weight!r}", "k_weight is a positive number of people, or auto")
+    return replace(plain, k_weight=k_weight)
+
+
+def mean_weight(flows: Flows) -> Fraction:
+    """Return the people that a person (a trip, without a unit) stands for on average; flows must have weights."""
+    if flows.people is not None and flows.people.mean_weight is not None:
+        return flows.people.mean_weight
+    return Fraction(0 if flows.weight is None else int(flows.weight.sum()), flows.total * WEIGHT_UNIT)

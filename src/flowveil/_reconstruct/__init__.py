@@ -1,0 +1,5 @@
+"""What a reader does with a release: flows between areas of the reader's own."""
+
+from flowveil._reconstruct.reconstruction import Reconstruction, reconstruct
+
+__all__ = ["Reconstruction", "reconstruct"]

@@ -1,0 +1,45 @@
+"""New trips on the areas of an earlier release, so that the two can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._problem import Solution
+from flowveil._release.earlier import lay_over
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._problem import Problem
+
+
+def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]:
+    """Return the flows of an earlier release that pass with the new trips, and the method that made its areas.
+
+    Where the earlier release is for all times and groups together, its areas serve each matrix.
+    """
+    flows = problem.flows
+    earlier = lay_over(flows, folder)
+    width = max(len(earlier.origin), 1)
+    own = np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix
+    inside = earlier.group >= 0
+    keys, place = np.unique(own[inside] * width + earlier.group[inside], return_inverse=True)
+    matrix, flow = np.divmod(keys, width)
+    origin, destination = earlier.origin[flow], earlier.destination[flow]
+    group = np.full(len(flows), -1, np.int64)
+    group[inside] = place
+    good = problem.requirement.passes(
+        flows.measure(group, len(keys)), flows.origins.tiles[origin], flows.destinations.tiles[destination]
+    )
+    number = np.append(np.where(good, np.cumsum(good) - 1, -1), -1)  # the last entry is for no flow
+    solution = Solution(
+        origin[good],
+        destination[good],
+        number[group],
+        notes=(f"{int((~good).sum())} flows on the areas of the earlier release fail and are withheld",),
+        matrix=None if flows.matrix is None else matrix[good],
+        time=None if earlier.time is None else earlier.time[flow][good],
+    )
+    return solution, earlier.method

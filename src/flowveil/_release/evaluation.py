@@ -1,0 +1,174 @@
+"""Metrics of a written release against its input."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import shapely
+
+from flowveil._errors import InputError
+from flowveil._flows import build_flows
+from flowveil._measure import Published, Rest, cover_boxes, metrics
+from flowveil._places import UNIT, RectangleAreas, Rectangles, make_frame
+from flowveil._release.assignment import flows_of_tiles, read_assignment
+from flowveil._release.elsewhere import ELSEWHERE
+from flowveil._release.keys import matrices_of, nodes_of, times_of
+from flowveil._release.read import read_audit, read_release, remembered
+from flowveil._release.tables import TOTAL
+from flowveil._trips import Trips, read_trips
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._flows import Flows
+    from flowveil._places import Hierarchy
+    from flowveil._release.release import Release
+
+
+def evaluate(
+    release: str | Path,
+    trips: Any,
+    *,
+    zones: Any = None,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    k: int | None = None,
+    k_weight: float | Literal["auto"] | None = None,
+    tiles: str = "tree",
+) -> dict[str, Any]:
+    """Return the metrics of a written release against its trips.
+
+    Input options (columns, where, zones) come from the audit file beside the release unless they are given.
+    unit, weight, k, k_weight: what flows are held against, whatever the release promises; by default what it promises,
+    and a k_weight of k times the mean weight.
+    """
+    content = read_release(release)
+    flows = recount(release, content, trips, zones=zones, columns=columns, where=where, unit=unit, weight=weight)
+    promise = content.manifest["promise"]
+    held = promise["k"] if k is None else k
+    held_weight = promise.get("k_weight") if k_weight is None else k_weight
+    return metrics(flows, retrace(release, content, flows), held, tiles, k_weight=held_weight)
+
+
+def recount(
+    release: str | Path,
+    content: Release,
+    trips: Any,
+    *,
+    zones: Any = None,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    **changes: Any,
+) -> Flows:
+    """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
+    options, promise = content.manifest["options"], content.manifest["promise"]
+    if promise["kind"] == "differential-privacy":
+        raise InputError("the metrics of crowds do not fit a release with noise", "ask it with flowveil query")
+    story = remembered(read_audit(release))
+    if not isinstance(trips, Trips):
+        trips = read_trips(trips, columns or story.columns, where or story.where)
+    keywords = {
+        "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
+        "hierarchy": None if (options.get("grid") or "").startswith("quadtree") else options.get("hierarchy"),
+        "crs": options.get("crs"),
+        "bbox": options.get("bbox"),
+        "unit": unit or (None if promise["unit"] == "trip" else promise["unit"]),
+        "weight": weight or promise.get("weight"),
+        "time": options.get("time"),
+        "time_hierarchy": options.get("time_hierarchy"),
+        "timezone": options.get("timezone"),
+        "by": options.get("by", ()),
+    }
+    return build_flows(trips, options.get("grid"), **(keywords | changes))
+
+
+def retrace(release: str | Path, content: Release, flows: Flows) -> Published:
+    """Return what a written release publishes of the flows between tiles that it was made from."""
+    options, promise = content.manifest["options"], content.manifest["promise"]
+    if "shapes" in promise:
+        assignment = read_assignment(Path(release).resolve()) if promise["areas"] == "overlapping" else None
+        return _between_rectangles(flows, content, assignment)
+    of_totals = options["by"][0] if "totals" in promise else None
+    return _published(flows, content.flows, reports="elsewhere" in promise, of_totals=of_totals)
+
+
+def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | None) -> Published:
+    """Return the flows of a release between rectangles; `assignment` says which tile pair each counts if they overlap.
+
+    Flows to elsewhere have an origin area: with rectangles, origins come first.
+    """
+    areas = content.areas.filter(np.array(content.areas["area"].to_pylist(), object) != ELSEWHERE)
+    shape = dict(zip(areas["area"].to_pylist(), shapely.from_wkb(areas["geometry"].to_pylist()), strict=True))
+    names = sorted(shape, key=lambda name: int(name.removeprefix("r:")))
+    bounds = np.rint(shapely.bounds(np.array([shape[name] for name in names], object)) * UNIT).astype(np.int64)
+    bbox = flows.provenance.bbox
+    rectangles = Rectangles(bounds, make_frame(bbox), closed=bbox is not None)
+    apart = np.array(content.flows["destination"].to_pylist(), object) == ELSEWHERE
+    kept, rest = content.flows.filter(~apart), content.flows.filter(apart)
+    origin, destination = _numbers(kept, "origin"), _numbers(kept, "destination")
+    sides = tuple(RectangleAreas(rectangles, flows.places, tree) for tree in (flows.origins, flows.destinations))
+    trips = np.asarray(kept["trips"].to_numpy(), np.int64)
+    published = Published(origin, destination, trips, areas=(sides[0], sides[1]))
+    if "elsewhere" in content.manifest["promise"]:
+        left_out = np.asarray(rest["trips"].to_numpy(), np.int64)
+        published = replace(published, elsewhere=Rest(0, _numbers(rest, "origin"), left_out))
+    if assignment is None:
+        return replace(published, group=cover_boxes(flows, rectangles, origin, destination))
+    pairs = zip(kept["origin"].to_pylist(), kept["destination"].to_pylist(), strict=True)
+    flow = {pair: number for number, pair in enumerate(pairs)}
+    group = [-1 if pair is None else flow.get(pair, -1) for pair in flows_of_tiles(flows, assignment)]
+    return replace(published, group=np.array(group, np.int64), overlapping=True)
+
+
+def _numbers(table: pa.Table, end: str) -> IntArray:
+    return np.array([int(name.removeprefix("r:")) for name in table[end].to_pylist()], np.int64)
+
+
+def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str | None) -> Published:
+    """Return the flows of a table as nodes, those to or from elsewhere apart, and totals, if a column has any."""
+    totals = None
+    if of_totals is not None:
+        is_total = np.array(table[of_totals].to_pylist(), object) == TOTAL
+        totals = np.asarray(table.filter(is_total)["trips"].to_numpy(), np.int64)
+        table = table.filter(~is_total)
+    ends = [table["origin"].to_pylist(), table["destination"].to_pylist()]
+    trees = flows.origins, flows.destinations
+    trips = np.asarray(table["trips"].to_numpy(), np.int64)
+    apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]
+    kept = ~(apart[0] | apart[1])
+    nodes = [_known(flows, tree, names, kept) for tree, names in zip(trees, ends, strict=True)]
+    of_matrix, moment = matrices_of(flows, table), times_of(flows, table)
+    published = Published(
+        nodes[0],
+        nodes[1],
+        trips[kept],
+        matrix=None if of_matrix is None else of_matrix[kept],
+        time=None if moment is None else moment[kept],
+        totals=totals,
+    )
+    if not reports:
+        return published
+    first = 1 if apart[0].any() else 0
+    rest = apart[1 - first]
+    return replace(published, elsewhere=Rest(first, _known(flows, trees[first], ends[first], rest), trips[rest]))
+
+
+def _known(flows: Flows, hierarchy: Hierarchy, areas: list[str], chosen: BoolArray) -> IntArray:
+    names = [areas[row] for row in np.flatnonzero(chosen).tolist()]
+    nodes = nodes_of(flows.places, hierarchy, names)
+    if (nodes < 0).any():
+        raise InputError(
+            f"the area {names[int(np.argmin(nodes))]!r} of the release does not occur in these trips",
+            "evaluate a release against the trips it was made from",
+        )
+    return nodes

@@ -1,0 +1,89 @@
+"""Precision against suppression, before anything is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from flowveil._charts import frontier_svg, frontier_text
+from flowveil._errors import InputError
+from flowveil._methods import find_method, methods
+from flowveil._release.anonymization import DEFAULT_LOSS, DEFAULT_METHOD, make_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._flows import Flows
+
+_SCHEMA = pa.schema(
+    {
+        "lambda": pa.float64(),
+        "gbar": pa.float64(),
+        "suppressed": pa.float64(),
+        "flows": pa.int64(),
+        "origin_areas": pa.int64(),
+        "destination_areas": pa.int64(),
+    }
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier:
+    """A table that draws itself: all that a pyarrow table can do goes to `table`, and Arrow reads it as one.
+
+    pyarrow tables cannot be subclassed, so `isinstance(..., pa.Table)` is false; `pa.table(frontier)` is the table.
+    """
+
+    table: pa.Table
+    method: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copying and pickling ask before there is a table
+            raise AttributeError(name)
+        return getattr(self.table, name)
+
+    def __getitem__(self, key: int | str) -> pa.ChunkedArray:
+        return self.table[key]
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return frontier_text(self.table)
+
+    def _repr_html_(self) -> str:
+        """Show the chart in a notebook."""
+        return frontier_svg(self.table, self.method)
+
+
+def frontier(
+    flows: Flows,
+    method: str = DEFAULT_METHOD,
+    k: int = 10,
+    *,
+    points: int = 24,
+    loss: str = DEFAULT_LOSS,
+    k_weight: float | Literal["auto"] | None = None,
+    min_tiles: int = 1,
+    options: Mapping[str, Any] | None = None,
+) -> Frontier:
+    """Return what a method reaches at different prices of a left-out trip, from the finest to the most complete.
+
+    Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. It can be
+    used as a pyarrow table and draws itself in a notebook. Private: it is computed from the true trips.
+    """
+    chosen = find_method(method)
+    if chosen.frontier is None:
+        able = ", ".join(other.name for other in methods() if other.frontier)
+        raise InputError(f"{method} has no frontier: it has one answer", f"methods with a frontier: {able}")
+    problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
+    rows = chosen.frontier(problem, points, **chosen.parse_options(options))
+    rows = [row for row in rows if row.flows]
+    columns = zip(*rows, strict=True) if rows else [[]] * len(_SCHEMA)
+    columns = [pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)]
+    return Frontier(pa.table(columns, _SCHEMA), method)

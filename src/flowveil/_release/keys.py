@@ -1,0 +1,64 @@
+"""What the columns of a release mean: which are keys; nodes of areas, numbers of matrices, nodes of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from flowveil._errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flowveil._arrays import IntArray
+    from flowveil._flows import Flows
+    from flowveil._places import Hierarchy, Places
+
+NONE = -1
+TIMES = ("time", "time_end")  # the second where steps differ in length
+
+
+def key_columns(flows: pa.Table, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the columns that divide the flows of a release into matrices, as its manifest tells: time, then groups.
+
+    All other columns are ends or measures, whatever they are called: a group may have the name of a measure.
+    """
+    options = manifest["options"]
+    by = options.get("by", [])
+    times = TIMES if "time_hierarchy" in options else TIMES[:1] if "time" in options else ()
+    keys: list[str] = [*times, *(by if isinstance(by, list) else [by])]
+    if any(flows.column_names.count(name) != 1 or keys.count(name) != 1 for name in keys):
+        raise InputError("the release lacks columns that its manifest tells of", "flowveil verify says which")
+    return keys
+
+
+def nodes_of(places: Places, hierarchy: Hierarchy, areas: Sequence[str]) -> IntArray:
+    """Return the node of each area, -1 for one that does not occur in the hierarchy."""
+    names = places.ids(hierarchy, np.arange(len(hierarchy)))
+    node = {name: number for number, name in enumerate(names)}
+    return np.array([node.get(area, NONE) for area in areas], np.int64)
+
+
+def matrices_of(flows: Flows, table: pa.Table) -> IntArray | None:
+    """Return the matrix of each flow of a release, -1 for one without trips; None where there is a single matrix."""
+    if flows.matrices is None:
+        return None
+    return rows_in(flows.matrices, table)
+
+
+def times_of(flows: Flows, table: pa.Table) -> IntArray | None:
+    """Return the node of time of each flow of a release, -1 for one without trips; None where time is no axis."""
+    if flows.times is None:
+        return None
+    bounds = flows.times.values(np.arange(len(flows.times.hierarchy)))
+    return rows_in(pa.table(dict(zip(TIMES, bounds, strict=True))), table)
+
+
+def rows_in(keys: pa.Table, table: pa.Table) -> IntArray:
+    """Return for each row of a table the row of `keys` with the same values, -1 if there is none."""
+    names = keys.column_names
+    number = {row: place for place, row in enumerate(zip(*(keys[name].to_pylist() for name in names), strict=True))}
+    rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+    return np.array([number.get(row, NONE) for row in rows], np.int64)

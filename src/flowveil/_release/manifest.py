@@ -1,0 +1,130 @@
+"""The manifest: what a release promises, as data and in words."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from flowveil._problem import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._flows import Flows
+    from flowveil._methods import Method
+    from flowveil._problem import Requirement
+
+FORMAT = "flowveil-flows/1"
+ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
+
+
+def make_manifest(
+    flows: Flows,
+    method: Method,
+    typed: Mapping[str, Any],
+    requirement: Requirement,
+    *,
+    exact: bool,
+    max_suppression: float | None,
+    elsewhere: bool = False,
+    rectangles: bool = False,
+    overlapping: bool = False,
+    totals: bool = False,
+    areas_from: bool = False,
+) -> dict[str, Any]:
+    """Return the manifest; it holds nothing but what the user typed and constants."""
+    said = {
+        "weight": flows.provenance.weight,
+        "k_weight": AUTO if requirement.automatic else requirement.k_weight,
+        "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
+        "max_suppression": max_suppression,
+        "elsewhere": elsewhere or None,
+        "shapes": "rectangles" if rectangles else None,
+        "totals": totals or None,
+    }
+    promise: dict[str, Any] = {
+        "kind": "k-anonymity",
+        "k": requirement.k,
+        "unit": flows.provenance.unit or "trip",
+        "volumes": "exact" if exact else "lower-bound",
+        "areas": "overlapping" if overlapping else "disjoint",
+        **{name: value for name, value in said.items() if value is not None},
+    }
+    return {
+        "format": FORMAT,
+        "software": f"flowveil {version('flowveil')}",
+        "method": method.name,
+        "options": _options(flows, typed, areas_from=areas_from),
+        "promise": promise,
+        "promise_text": promise_text(promise),
+        "absence": ABSENCE,
+    }
+
+
+def _options(flows: Flows, typed: Mapping[str, Any], *, areas_from: bool) -> dict[str, Any]:
+    """Return what the user typed to choose places, times and groups, and the options of the method."""
+    story = flows.provenance
+    options: dict[str, Any] = {
+        "bbox": None if story.bbox is None else list(story.bbox),
+        "time": story.time,
+        "time_hierarchy": story.time_hierarchy,
+        "timezone": story.timezone,
+        "by": list(story.by) or None,
+        "areas_from": areas_from or None,
+        "method_options": dict(sorted(typed.items())) or None,
+    }
+    return flows.places.settings() | {name: value for name, value in options.items() if value is not None}
+
+
+def _people(promise: Mapping[str, Any]) -> str:
+    if promise["k_weight"] != AUTO:
+        return f"{promise['k_weight']:g} people of the population"
+    one = "trip" if promise["unit"] == "trip" else f"value of {promise['unit']}"
+    return f"{promise['k']} times as many people of the population as one {one} does on average"
+
+
+def promise_text(promise: Mapping[str, Any]) -> str:
+    """Say a promise in plain words."""
+    k = promise["k"]
+    if promise["unit"] == "trip":
+        crowd = (
+            f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+        )
+    else:
+        crowd = f"Every flow is shared by at least {k} different values of {promise['unit']}."
+    sentences = [crowd]
+    if "k_weight" in promise:
+        sentences.append(f"Every flow stands for at least {_people(promise)}.")
+        if k == 1:
+            sentences.append("Single participants are not protected.")
+    if "min_tiles" in promise:
+        sentences.append(
+            f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
+            "(on a grid: tiles that occur in the data at that end)."
+        )
+    sentences.append(
+        "The volume of a flow is the true number of trips between its two areas."
+        if promise["volumes"] == "exact"
+        else "The volume of a flow is at most the true number of trips between its two areas."
+    )
+    if promise["areas"] == "overlapping":
+        sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
+    sentences.append("No trip is counted in two flows.")
+    if "max_suppression" in promise:
+        of_groups = " of the groups" if "totals" in promise else ""
+        share = f"{100 * promise['max_suppression']:g} %"
+        sentences.append(f"At most {share} of the usable trips were left out{of_groups}.")
+    if "shapes" in promise:
+        sentences.append(
+            "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
+        )
+    if "totals" in promise:
+        sentences.append(
+            "The group total counts all groups together, where groups and totals give no smaller crowd away; "
+            "what else is said of flows holds for totals and for the other groups by themselves."
+        )
+    if "elsewhere" in promise:
+        sentences.append(
+            "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+        )
+    return " ".join(sentences)

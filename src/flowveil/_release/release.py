@@ -1,0 +1,81 @@
+"""A release in memory: what may be published, and what stays private beside it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from flowveil._errors import InputError
+from flowveil._measure import metrics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from flowveil._flows import Flows
+    from flowveil._measure import Published
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Flows between areas that keep the promise of the manifest.
+
+    `flows` and `areas` are pyarrow tables, `manifest` a dict: these three are safe to publish.
+    """
+
+    flows: pa.Table
+    areas: pa.Table
+    manifest: dict[str, Any]
+    source: Flows | None = None  # private: what the release was made from
+    published: Published | None = None  # private
+    assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
+    notes: tuple[str, ...] = ()  # private: choices the method made
+
+    def __repr__(self) -> str:
+        return f"<Release: {self.flows.num_rows:,} flows by {self.manifest.get('method')}>"
+
+    def metrics(
+        self, tiles: str = "tree", *, k: int | None = None, k_weight: float | Literal["auto"] | None = None
+    ) -> dict[str, Any]:
+        """Return what was lost (docs/metrics.md); private, since it is computed from the true trips.
+
+        k, k_weight: what flows are held against; by default what was promised, and k times the mean weight.
+        """
+        if tiles == "tree" and k is None and k_weight is None:
+            return deepcopy(self._tree_metrics)
+        return self._measure(tiles, k, k_weight)
+
+    @cached_property
+    def _tree_metrics(self) -> dict[str, Any]:
+        """Measured once: the audit file and the terminal both want them."""
+        return self._measure("tree")
+
+    def _measure(
+        self, tiles: str, k: int | None = None, k_weight: float | Literal["auto"] | None = None
+    ) -> dict[str, Any]:
+        if self.source is None or self.published is None:
+            raise InputError(
+                "a release that was read back does not know its input", "use flowveil.evaluate(folder, trips)"
+            )
+        promise = self.manifest["promise"]
+        held = promise.get("k_weight") if k_weight is None else k_weight
+        return metrics(self.source, self.published, promise["k"] if k is None else k, tiles, k_weight=held)
+
+    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+        """Write the folder and, beside it, the private files (audit, assignment); all of it or nothing.
+
+        report: with report.html in the folder, which shows what can be computed from it.
+        """
+        from flowveil._release.write import write_release  # noqa: PLC0415  the writer knows releases, not the reverse
+
+        return write_release(self, path, overwrite=overwrite, report=report)
+
+    def _repr_html_(self) -> str:
+        """Show the map in a notebook."""
+        from flowveil._release.write import AREAS, FLOWS, MANIFEST  # noqa: PLC0415
+        from flowveil._report import make_inline  # noqa: PLC0415  reports know releases, not the reverse
+
+        return make_inline({FLOWS: self.flows, AREAS: self.areas, MANIFEST: self.manifest})

@@ -1,0 +1,164 @@
+"""Writing a release: complete or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow.parquet as pq
+
+from flowveil._errors import InputError
+from flowveil._folder import (
+    ASSIGNMENT,
+    AUDIT,
+    BESIDE,
+    check_file,
+    check_folder,
+    make_private,
+    new_file,
+    new_folder,
+    read_json,
+    settle,
+)
+from flowveil._release.audit import make_audit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+
+    from flowveil._release.release import Release
+
+    Content: TypeAlias = "pa.Table | dict[str, Any] | str"
+
+FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
+TRAJECTORIES, CELLS = "trajectories.parquet", "cells.parquet"
+_ANY_FORMAT = "flowveil-"
+
+
+def find_release(path: str | Path) -> Path:
+    """Return the whole path of a release, after what a killed process left half-way there was put in order."""
+    try:
+        folder = Path(path).resolve()
+    except RuntimeError:  # a link to itself
+        raise InputError(f"{str(path)!r} is not a folder", "name a folder that flowveil wrote") from None
+    settle(folder)
+    return folder
+
+
+def audit_path(folder: Path) -> Path:
+    """Return the path of the private audit file beside a release."""
+    return folder.with_name(folder.name + AUDIT)
+
+
+def check_target(path: str | Path, *, overwrite: bool) -> Path:
+    """Return the folder to write, or raise if it may not be written."""
+    return check_folder(path, "a release", _is_release, overwrite=overwrite)
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a folder is empty or a release, with nothing in it that flowveil did not write."""
+    found = {item.name for item in folder.iterdir()}
+    if not found:
+        return True
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except (OSError, ValueError):
+        return False
+    known = isinstance(manifest, dict) and str(manifest.get("format")).startswith(_ANY_FORMAT)
+    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT, TRAJECTORIES, CELLS}
+
+
+def write_release(release: Release, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+    """Write a release and, beside it, its private files: the audit, and where areas overlap the assignment."""
+    check_target(path, overwrite=overwrite)  # before any work
+    private: dict[str, Content] = {} if release.assignment is None else {ASSIGNMENT: release.assignment}
+    private[AUDIT] = make_audit(release)
+    files = {FLOWS: release.flows, AREAS: release.areas, MANIFEST: release.manifest}
+    return write_folder(path, files, private, overwrite=overwrite, report=report)
+
+
+def write_folder(
+    path: str | Path,
+    files: Mapping[str, Content],
+    private: Mapping[str, Content],
+    *,
+    overwrite: bool = False,
+    report: bool = False,
+) -> Path:
+    """Write beside the target, then exchange: whatever kills the process, the folder is whole, old or new, or absent.
+
+    files: what the folder holds, by name; private: files beside it, by what their names add to the folder's, readable
+    by their owner only. A table becomes Parquet, a dict becomes JSON, text stays text. Private files of an earlier
+    release at the same place are removed: nothing of it may pass for a part of the new one.
+    report: add a report, made from the files of the folder.
+    """
+    folder = check_target(path, overwrite=overwrite)
+    if report:
+        from flowveil._report import make_report  # noqa: PLC0415  reports know releases, not the reverse
+
+        files = {**files, REPORT: make_report(files)}
+    with new_folder(lambda: check_target(path, overwrite=overwrite), 0o755, BESIDE) as new:
+        for name, content in files.items():
+            _write_content(content, new / name)
+        for ending, content in private.items():
+            _write_content(content, make_private(new.with_name(ending)))
+    return folder
+
+
+def addition(folder: Path, path: Path, *, overwrite: bool) -> Callable[[], Path]:
+    """Return a check for a file that is added to a release, in its folder or beside it: it returns the path, or raises.
+
+    What is added was made from the folder that is there now: it raises if another one has taken its place since.
+    """
+    seen = _number(folder)
+
+    def check() -> Path:
+        if seen is None or _number(folder) != seen:
+            raise InputError(f"the release {folder.name!r} was replaced in the meantime", "try again")
+        if path.is_symlink():
+            raise InputError(f"{path.name!r} is a link", "remove it: flowveil does not write through it")
+        return check_file(path, overwrite=overwrite)
+
+    return check
+
+
+def add_report(folder: Path, check: Callable[[], Path], text: str) -> Path:
+    """Put a report into a folder that is there: written beside it, then renamed."""
+    with new_file(check, folder) as new:
+        _write_content(text, new)
+        new.chmod(0o644)
+    return folder / new.name
+
+
+def add_private(folder: Path, check: Callable[[], Path], content: Content) -> Path:
+    """Write one more private file beside a folder that is there."""
+    with new_file(check, folder) as new:
+        _write_content(content, make_private(new))
+    return folder.with_name(new.name)
+
+
+def _number(folder: Path) -> int | None:
+    """Return the number that the file system knows a folder by, None if there is none."""
+    return folder.stat().st_ino if folder.is_dir() else None
+
+
+def _write_content(content: Content, path: Path) -> None:
+    if isinstance(content, dict):
+        path.write_text(_json(content), encoding="utf-8")
+    elif isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    else:
+        _write_table(content, path)
+
+
+def _write_table(table: pa.Table, path: Path) -> None:
+    # Without the Arrow schema the file's metadata is just what GeoParquet asks for; pyarrow then wants it by itself.
+    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(table.combine_chunks())  # so that the bytes depend on the values alone
+        writer.add_key_value_metadata(table.schema.metadata or {})
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,165 @@
+"""The scene and the figures of a release of flows, with noise or without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import shapely
+
+from flowveil._places import meters_between
+from flowveil._release.elsewhere import ELSEWHERE
+from flowveil._report.figures import Figure, distribution, middle, weighted_mean
+from flowveil._report.keys import AMOUNTS, SIDES, find_keys
+from flowveil._report.scene import Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._arrays import FloatArray, IntArray
+
+
+def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -> Scene:
+    """Return the areas and flows of a release."""
+    names, sides = areas["area"].to_pylist(), areas["side"].to_pylist()
+    number = {(name, side): row for row, (name, side) in enumerate(zip(names, sides, strict=True))}
+    ends = [np.array([number[name, side] for name in flows[side].to_pylist()], np.int64) for side in SIDES]
+    shapes = [None if text is None else shapely.from_wkb(text) for text in areas["geometry"].to_pylist()]
+    outlines = np.empty(len(shapes), object)
+    outlines[:] = shapes
+    return Scene(
+        sides=SIDES,
+        names=names,
+        side=np.array([SIDES.index(side) for side in sides], np.int64),
+        lon=floats(areas["lon"]),
+        lat=floats(areas["lat"]),
+        tiles=np.asarray(areas["tiles"].fill_null(-1).to_numpy(), np.int64),
+        shapes=outlines,
+        origin=ends[0],
+        destination=ends[1],
+        amounts={name: whole(flows[name]) for name in AMOUNTS if name in flows.column_names},
+        keys=find_keys(flows, manifest),
+    )
+
+
+def floats(column: pa.ChunkedArray) -> FloatArray:
+    """Return a column as numbers, NaN for null."""
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+
+
+def whole(column: pa.ChunkedArray) -> IntArray:
+    """Return a column as whole numbers."""
+    return np.asarray(column.to_numpy(), np.int64)
+
+
+def flows_figures(scene: Scene, manifest: Mapping[str, Any]) -> list[Figure]:
+    """Return what can be counted in a release of flows without noise."""
+    scene = scene.without_totals()
+    trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
+    rest = _touches(scene, ELSEWHERE)
+    figures = [
+        Figure("trips", "published trips", int(trips.sum())),
+        Figure("flows", "published flows", len(trips)),
+        *_area_counts(scene),
+        Figure("smallest_trips", "fewest trips of a flow", _least(trips)),
+        Figure("median_trips", "trips of a flow, median", middle(trips)),
+    ]
+    if persons is not None:
+        unit = manifest["promise"]["unit"]
+        figures += [
+            Figure("smallest_persons", f"smallest crowd: fewest different {unit} of a flow", _least(persons)),
+            Figure("median_persons", f"crowd of a flow, median: different {unit}", middle(persons)),
+        ]
+    if "weight" in scene.amounts:
+        figures.append(Figure("weight", "people represented, summed over trips", int(scene.amounts["weight"].sum())))
+    if rest.any():
+        figures.append(Figure("elsewhere_trips", "of these to or from elsewhere", int(trips[rest].sum())))
+    figures[2:2] = [
+        Figure(f"{key.name}_values", f"different values of {key.name}", len(key.values) - (key.total >= 0))
+        for key in scene.keys
+    ]
+    return [*figures, *_spread(scene)]
+
+
+def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Any]) -> list[Figure]:
+    """Return what can be counted in a release of flows with noise."""
+    trips = scene.amounts["trips"]
+    return [
+        Figure("trips", "trips in all, with noise", int(trips.sum())),
+        Figure("flows", "pairs of areas, each with a noisy count", len(trips)),
+        *_area_counts(scene),
+        Figure("epsilon", "epsilon: less is safer", manifest["promise"]["epsilon"]),
+        Figure("negative", "counts that the noise made negative", int((trips < 0).sum())),
+        Figure("median_scale", "scale of the noise, median", middle(floats(flows["scale"]))),
+    ]
+
+
+def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the distributions of crowds, sizes and distances."""
+    scene = scene.without_totals()
+    promise, trips = manifest["promise"], scene.amounts["trips"]
+    found = []
+    if promise["kind"] == "k-anonymity":
+        counted = "persons" if "persons" in scene.amounts else "trips"
+        found.append(
+            distribution(
+                "crowds",
+                "How large the crowds are",
+                f"{counted} of a flow" if counted == "trips" else f"different {promise['unit']} of a flow",
+                "flows",
+                scene.amounts[counted],
+                mark=promise["k"],
+            )
+        )
+    else:
+        found.append(distribution("counts", "How large the counts are", "noisy trips of a flow", "flows", trips))
+    both = (scene.sizes[scene.origin] + scene.sizes[scene.destination]) / 2
+    found.append(
+        distribution("sizes", "How large the areas are", "km², mean of both ends", "trips", both, np.maximum(trips, 0))
+    )
+    return [part for part in found if part["amounts"]]
+
+
+def by_key(scene: Scene) -> list[dict[str, Any]]:
+    """Return trips and flows of every value of every key, without totals."""
+    scene = scene.without_totals()
+    found = []
+    for key in scene.keys:
+        trips, flows = np.zeros(len(key.values), np.int64), np.bincount(key.position, minlength=len(key.values))
+        np.add.at(trips, key.position, scene.volume)
+        kept = [number for number in range(len(key.values)) if number != key.total]
+        values = [key.values[number] for number in kept]
+        found.append({"key": key.name, "values": values, "trips": trips[kept].tolist(), "flows": flows[kept].tolist()})
+    return found
+
+
+def _area_counts(scene: Scene) -> list[Figure]:
+    return [
+        Figure(f"{name}_areas", f"areas used as {name}s", int((scene.side == number).sum()))
+        for number, name in enumerate(scene.sides)
+    ]
+
+
+def _spread(scene: Scene) -> list[Figure]:
+    trips = scene.volume.astype(np.float64)
+    ends = [(scene.lon[end], scene.lat[end]) for end in (scene.origin, scene.destination)]
+    between = meters_between(*ends[0], *ends[1]) / 1000
+    return [
+        Figure("origin_km2", "km² of the origin area of a trip, mean", weighted_mean(scene.sizes[scene.origin], trips)),
+        Figure(
+            "destination_km2",
+            "km² of the destination area of a trip, mean",
+            weighted_mean(scene.sizes[scene.destination], trips),
+        ),
+        Figure("kilometers", "km between the centers of both areas of a trip, mean", weighted_mean(between, trips)),
+    ]
+
+
+def _touches(scene: Scene, name: str) -> Any:
+    named = np.array([other == name for other in scene.names], bool)
+    return named[scene.origin] | named[scene.destination]
+
+
+def _least(values: IntArray) -> int | None:
+    return int(values.min()) if len(values) else None

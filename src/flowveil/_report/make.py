@@ -1,0 +1,90 @@
+"""From the files of a release to its report: a function of these files alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from flowveil._release.write import AREAS, CELLS, FLOWS, MANIFEST, TRAJECTORIES
+from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
+from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
+from flowveil._report.page import Look, page
+from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
+from flowveil._report.words import NOISE, command, not_protected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._report.figures import Figure
+    from flowveil._report.scene import Scene
+
+FORMAT = "flowveil-report/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a report shows."""
+
+    scene: Scene
+    figures: list[Figure]
+    distributions: list[dict[str, Any]]
+    manifest: Mapping[str, Any]
+    words: Mapping[str, str]  # what movements and their amounts are called
+
+    def numbers(self) -> dict[str, Any]:
+        """Return the JSON twin of the report."""
+        shown = ("method", "promise", "promise_text", "absence")
+        return {
+            "format": FORMAT,
+            "software": f"flowveil {version('flowveil')}",
+            "release_software": self.manifest["software"],
+            **{name: self.manifest[name] for name in shown},
+            "not_protected": not_protected(self.manifest),
+            "command": command(self.manifest),
+            "figures": {figure.name: figure.value for figure in self.figures},
+            "meanings": {figure.name: figure.meaning for figure in self.figures},
+            "distributions": self.distributions,
+            "by": by_key(self.scene) if "flows" in self.words.values() else [],
+        }
+
+
+_FLOW_WORDS = {"movements": "flows", "amount": "trips", "counted": "trips", "title": "Published flows"}
+_BOX_WORDS = {"movements": "counts", "amount": "trips", "counted": "trips", "title": "Published counts"}
+_PATH_WORDS = {"movements": "moves", "amount": "user moves", "counted": "users", "title": "Published trajectories"}
+
+
+def read_content(files: Mapping[str, Any]) -> Content:
+    """Return what the report of a release shows; files: its tables and its manifest, by the names of their files."""
+    manifest = files[MANIFEST]
+    if TRAJECTORIES in files:
+        table = files[TRAJECTORIES]
+        scene = trajectories_scene(table)
+        figures = trajectories_figures(scene, table, manifest)
+        return Content(scene, figures, trajectories_distributions(scene, table, manifest), manifest, _PATH_WORDS)
+    if CELLS in files:
+        table = files[CELLS]
+        scene = cells_scene(table, manifest)
+        return Content(scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _BOX_WORDS)
+    flows = files[FLOWS]
+    scene = flows_scene(flows, files[AREAS], manifest)
+    noisy = manifest["promise"]["kind"] == NOISE
+    figures = noisy_figures(scene, flows, manifest) if noisy else flows_figures(scene, manifest)
+    return Content(scene, figures, flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
+
+
+def make_report(files: Mapping[str, Any]) -> str:
+    """Return the report of a release as one HTML document that needs nothing else."""
+    content = read_content(files)
+    return page(content.numbers(), content.scene.as_json(), content.words)
+
+
+def make_inline(files: Mapping[str, Any]) -> str:
+    """Return the map of a release for a notebook: a page of its own, so that neither disturbs the other."""
+    content = read_content(files)
+    inner = page(content.numbers(), content.scene.as_json(), content.words, Look.INLINE)
+    return (
+        f'<iframe title="{escape(content.words["title"])}" srcdoc="{escape(inner)}" sandbox="allow-scripts" '
+        'style="width:100%;height:620px;border:0"></iframe>'
+    )

@@ -1,0 +1,98 @@
+"""The scene and the figures of a release of trajectories: boxes, and moves from one to the next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import shapely
+
+from flowveil._report.figures import Figure, distribution, middle, weighted_mean
+from flowveil._report.flows import floats, whole
+from flowveil._report.scene import NOWHERE, Key, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from flowveil._arrays import FloatArray, IntArray
+
+_CORNERS = ("lon0", "lat0", "lon1", "lat1")
+_MICROSECONDS_PER_HOUR = 3_600_000_000
+
+
+def trajectories_scene(table: pa.Table) -> Scene:
+    """Return every box once, and for each group the moves between its boxes; a group with one box has one end only."""
+    corners = np.column_stack([floats(table[name]) for name in _CORNERS])
+    boxes, box = np.unique(corners, axis=0, return_inverse=True)
+    box, group = box.ravel(), whole(table["group"])
+    follows = np.append(group[1:] == group[:-1], False)
+    first = np.append(True, group[1:] != group[:-1])
+    rows = np.flatnonzero(follows | (first & ~follows))
+    destination = np.full(len(rows), NOWHERE, np.int64)
+    moves = follows[rows]
+    destination[moves] = box[rows[moves] + 1]
+    groups = np.unique(group)
+    return Scene(
+        sides=("box",),
+        names=[f"{west:.4f},{south:.4f} to {east:.4f},{north:.4f}" for west, south, east, north in boxes.tolist()],
+        side=np.zeros(len(boxes), np.int64),
+        lon=boxes[:, [0, 2]].mean(axis=1),
+        lat=boxes[:, [1, 3]].mean(axis=1),
+        tiles=None,
+        shapes=shapely.box(*boxes.T),
+        origin=box[rows],
+        destination=destination,
+        amounts={"users": whole(table["size"])[rows]},
+        keys=(Key("group", [str(number) for number in groups.tolist()], np.searchsorted(groups, group[rows])),),
+    )
+
+
+def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, Any]) -> list[Figure]:
+    """Return what can be counted."""
+    sizes, samples = _groups(table)
+    size = whole(table["size"]).astype(np.float64)
+    extent, hours = _extent(scene, table), _hours(table)
+    return [
+        Figure("users", "users in all groups", int(sizes.sum())),
+        Figure("groups", f"groups of at least {manifest['promise']['k']} users, one trajectory each", len(sizes)),
+        Figure("samples", "published samples: a box and a span of time", table.num_rows),
+        Figure("boxes", "different boxes", len(scene.names)),
+        Figure("smallest_group", "smallest group: fewest users", int(sizes.min()) if len(sizes) else None),
+        Figure("largest_group", "largest group", int(sizes.max()) if len(sizes) else None),
+        Figure("median_samples", "samples of a trajectory, median", middle(samples)),
+        Figure("box_km2", "km² of the box of a sample, mean over users", weighted_mean(extent, size)),
+        Figure("hours", "hours that a sample spans, mean over users", weighted_mean(hours, size)),
+    ]
+
+
+def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the distributions of group sizes, boxes and durations."""
+    sizes, _ = _groups(table)
+    found = [
+        distribution(
+            "crowds", "How large the groups are", "users of a group", "groups", sizes, mark=manifest["promise"]["k"]
+        ),
+        distribution("sizes", "How large the boxes are", "km² of a sample", "samples", _extent(scene, table)),
+        distribution("durations", "How long the samples last", "hours of a sample", "samples", _hours(table)),
+    ]
+    return [part for part in found if part["amounts"]]
+
+
+def _groups(table: pa.Table) -> tuple[IntArray, IntArray]:
+    """Return users and samples of each group."""
+    _, first, samples = np.unique(whole(table["group"]), return_index=True, return_counts=True)
+    return whole(table["size"])[first], samples
+
+
+def _extent(scene: Scene, table: pa.Table) -> FloatArray:
+    corners = np.column_stack([floats(table[name]) for name in _CORNERS])
+    _, box = np.unique(corners, axis=0, return_inverse=True)
+    sizes: FloatArray = scene.sizes[box.ravel()]
+    return sizes
+
+
+def _hours(table: pa.Table) -> FloatArray:
+    start, end = (whole(table[name].cast("int64")) for name in ("t0", "t1"))
+    return (end - start) / _MICROSECONDS_PER_HOUR

@@ -1,0 +1,163 @@
+"""The city as Arrow tables."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from flowveil._errors import InputError
+from flowveil._synthetic.journeys import BLOCK, DAYS, draw_journeys
+from flowveil._synthetic.landscape import draw_landscape
+from flowveil._synthetic.persons import AGE_GROUPS, CATEGORIES, SEXES, draw_persons
+from flowveil._synthetic.plane import CITY_BBOX, to_degrees
+from flowveil._synthetic.zones import Zones, draw_zones
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from flowveil._arrays import FloatArray, IntArray
+
+_FIRST_DAY = datetime(2024, 3, 4, tzinfo=UTC)
+# Every trip starts at or after the first moment and before the second: 14 days from a Monday, without a clock change.
+CITY_PERIOD = (_FIRST_DAY, _FIRST_DAY + timedelta(days=DAYS))
+
+# Rows in a batch: what Parquet readers take as one row group.
+BATCH = 1 << 17
+
+# Person ids are `p` and seven digits: fixed width makes text cheap.
+_ID_DIGITS = 7
+_MOST_PERSONS = 10**_ID_DIGITS
+_POWERS = 10 ** np.arange(_ID_DIGITS - 1, -1, -1, dtype=np.uint32)
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+Ends = Literal["points", "zones"]
+
+
+class City:
+    """A synthetic city of about 30 km by 30 km, the same for the same seed and number of persons.
+
+    Trips form one endless sequence: fewer trips are the beginning of more.
+
+    >>> city = City(seed=7, persons=500)
+    >>> city.trips(1_000).slice(0, 10).equals(city.trips(10))
+    True
+    """
+
+    def __init__(self, *, seed: int = 0, persons: int = 5_000) -> None:
+        if seed < 0:
+            raise InputError(f"the seed {seed} is negative", "give a whole number from 0 up")
+        if not 1 <= persons <= _MOST_PERSONS:
+            raise InputError(f"a city cannot have {persons} persons", f"give a number from 1 to {_MOST_PERSONS}")
+        self.seed = seed
+        self.persons = persons
+        self._landscape = draw_landscape(seed)
+        self._persons = draw_persons(seed, self._landscape, persons)
+
+    def trips(self, count: int, *, ends: Ends = "points") -> pa.Table:
+        """Return the first `count` trips.
+
+        Columns: trip_id, person_id, sex, age_group, category, weight, start_time, end_time, and the ends: start_lon,
+        start_lat, end_lon, end_lat in degrees ("points"), or origin and destination as zone ids ("zones").
+        """
+        batches = list(self.batches(count, ends=ends))
+        return pa.Table.from_batches(batches or [self._block(0, ends).slice(0, 0)])
+
+    def batches(self, count: int, *, size: int = BATCH, ends: Ends = "points") -> Iterator[pa.RecordBatch]:
+        """Return the same trips in batches of `size` rows (the last may be shorter), in memory for one batch."""
+        if count < 0:
+            raise InputError(f"{count} trips were asked for", "give a whole number from 0 up")
+        if size < 1:
+            raise InputError(f"batches of {size} rows were asked for", "give a whole number from 1 up")
+        if ends not in ("points", "zones"):
+            raise InputError(f"there are no ends {ends!r}", "ends are 'points' or 'zones'")
+        return _regroup(self._blocks(count, ends), size)
+
+    def zones(self) -> pa.Table:
+        """Return the zones, which tile `CITY_BBOX`.
+
+        Columns: zone_id, name, district, region, lon and lat (of the centroid), geometry (WKB). A zone lies in one
+        district and a district in one region.
+        """
+        return self._zones.table
+
+    def zone_of(self, lon: npt.ArrayLike, lat: npt.ArrayLike) -> pa.Array:
+        """Return the zone id of each point; points outside of the city are null."""
+        x, y = np.asarray(lon, dtype=np.float64), np.asarray(lat, dtype=np.float64)
+        west, south, east, north = CITY_BBOX
+        inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
+        return self._zones.table["zone_id"].combine_chunks().take(pa.array(self._zones.find(x, y), mask=~inside))
+
+    @cached_property
+    def _zones(self) -> Zones:
+        return draw_zones(self.seed, self._landscape)
+
+    def _blocks(self, count: int, ends: Ends) -> Iterator[pa.RecordBatch]:
+        for number in range(-(-count // BLOCK)):
+            yield self._block(number, ends).slice(0, count - number * BLOCK)
+
+    def _block(self, number: int, ends: Ends) -> pa.RecordBatch:
+        journeys = draw_journeys(self.seed, self._persons, number)
+        person = journeys.person
+        columns = {
+            "trip_id": np.arange(number * BLOCK, (number + 1) * BLOCK),
+            "person_id": _write_ids(person),
+            "sex": _decode(self._persons.sex[person], SEXES),
+            "age_group": _decode(self._persons.age_group[person], AGE_GROUPS),
+            "category": _decode(self._persons.category[person], CATEGORIES),
+            "weight": self._persons.weight[person],
+            "start_time": _to_time(journeys.start_second),
+            "end_time": _to_time(journeys.end_second),
+        }
+        start, end = to_degrees(journeys.start), to_degrees(journeys.end)
+        if ends == "points":
+            columns |= {"start_lon": start[0], "start_lat": start[1], "end_lon": end[0], "end_lat": end[1]}
+        else:
+            columns |= {"origin": self.zone_of(*start), "destination": self.zone_of(*end)}
+        return pa.record_batch(columns)
+
+
+def _regroup(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Return the same rows in batches of `size` rows."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        taken = 0
+        while rows + batch.num_rows - taken >= size:
+            waiting.append(batch.slice(taken, size - rows))
+            yield _join(waiting)
+            taken += size - rows
+            waiting, rows = [], 0
+        if taken < batch.num_rows:
+            waiting.append(batch.slice(taken))
+            rows += batch.num_rows - taken
+    if waiting:
+        yield _join(waiting)
+
+
+def _join(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _write_ids(persons: IntArray) -> pa.Array:
+    """Return `p0000042` for 42, without a Python string for each."""
+    text = np.empty((len(persons), 1 + _ID_DIGITS), dtype=np.uint8)
+    text[:, 0] = ord("p")
+    text[:, 1:] = persons.astype(np.uint32)[:, None] // _POWERS % np.uint32(10) + ord("0")
+    offsets = np.arange(len(persons) + 1, dtype=np.int32) * text.shape[1]
+    return pa.StringArray.from_buffers(len(persons), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _decode(codes: npt.NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:
+    # Plain text, not a dictionary: readers of every kind take it.
+    return pa.array(names).take(pa.array(codes))
+
+
+def _to_time(seconds: IntArray | FloatArray) -> pa.Array:
+    microseconds = (int(_FIRST_DAY.timestamp()) + seconds) * 1_000_000
+    return pa.array(microseconds).cast(_TIME)

@@ -1,0 +1,206 @@
+"""What a release of trajectories lost, measured against the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+
+from flowveil._charts import distributions_svg
+from flowveil._errors import InputError
+from flowveil._release import remembered
+from flowveil._trajectories.figures import quantiles
+from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.release import read_release
+from flowveil._trajectories.unicity import unicity
+from flowveil._trajectories.utility import TASKS, compare_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._trajectories.grid import Grid
+    from flowveil._trajectories.release import TrajectoryRelease
+
+_SPACE_THRESHOLDS = (500, 1_000, 2_000, 5_000)  # meters
+_TIME_THRESHOLDS = (30, 60, 120, 240)  # minutes
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryEvaluation:
+    """Distributions, and a few numbers of each. Private: computed from true trajectories."""
+
+    PICTURES: ClassVar = tuple(f"{name}.svg" for name in ("extent", "duration", "finer-space", "finer-time", *TASKS))
+    counts: dict[str, Any]
+    extent: FloatArray  # longer edge of the box of each published sample, once for each user, meters
+    duration: FloatArray  # minutes
+    position_error: FloatArray  # kept original to the middle of its box, meters
+    time_error: FloatArray  # kept original to the middle of its time span, minutes
+    finer: dict[str, FloatArray]  # by threshold: each user's share of samples at least as fine
+    tasks: dict[str, FloatArray]  # by task: one error a user
+    unicity: dict[str, dict[str, Any]]
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything as numbers."""
+        return self.counts | {
+            "extent": quantiles(self.extent),
+            "duration": quantiles(self.duration),
+            "position_error": quantiles(self.position_error),
+            "time_error": quantiles(self.time_error),
+            "finer": {name: quantiles(values) for name, values in self.finer.items()},
+            "tasks": {name: quantiles(values) for name, values in self.tasks.items()},
+            "unicity": self.unicity,
+        }
+
+    def pictures(self) -> dict[str, str]:
+        """Return SVG documents by file name."""
+        space = {name: values for name, values in self.finer.items() if name.endswith(" m")}
+        time = {name: values for name, values in self.finer.items() if name.endswith(" min")}
+        pictures = {
+            "extent.svg": distributions_svg("spatial accuracy", "meters", {"samples": self.extent}, logarithmic=True),
+            "duration.svg": distributions_svg(
+                "temporal accuracy", "minutes", {"samples": self.duration}, logarithmic=True
+            ),
+            "finer-space.svg": distributions_svg("samples of a trajectory this fine", "share of samples", space),
+            "finer-time.svg": distributions_svg("samples of a trajectory this short", "share of samples", time),
+        }
+        for name, meaning in TASKS.items():
+            pictures[f"{name}.svg"] = distributions_svg(name, meaning, {"users": self.tasks[name]}, logarithmic=True)
+        return pictures
+
+
+def evaluate(
+    path: str | Path,
+    against: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+    timezone: str = "UTC",
+    seed: int = 0,
+) -> TrajectoryEvaluation:
+    """Measure accuracy, utility and unicity of a release against the samples it was made from.
+
+    timezone: where nights and working hours are; seed: of the points that are drawn for unicity.
+    """
+    release = read_release(path)
+    options, story = release.manifest["options"], remembered(release.audit)
+    trajectories = read_trajectories(
+        against,
+        options["bbox"],
+        columns=columns or story.columns,
+        where=where or story.where,
+        step=options["step"],
+        min_samples=options["min_samples"],
+    )
+    groups = published_boxes(release, trajectories.grid)
+    listed = dict(zip(release.members["user_id"].to_pylist(), release.members["group"].to_pylist(), strict=True))
+    if set(listed) != set(trajectories.users):
+        raise InputError("the input does not have the users of the release", "give the input that it was made from")
+    group_of = np.array([-1 if listed[user] is None else listed[user] for user in trajectories.users])
+    return measure(
+        trajectories, groups, group_of, release.manifest["promise"]["k"], _offset(timezone, trajectories), seed
+    )
+
+
+def published_boxes(release: TrajectoryRelease, grid: Grid) -> list[IntArray]:
+    """Return the samples of each group in steps and cells: t0, t1, x0, x1, y0, y1."""
+    table = release.trajectories
+    step = grid.minutes * MICROSECONDS_PER_MINUTE
+    times = [table[name].cast("int64").to_numpy() // step for name in ("t0", "t1")]
+    # Edges are on the grid: a point just inside says which cell it is, however the edge was rounded.
+    inner = [table[name].to_numpy() + shift for name, shift in _INNER.items()]
+    x0, y0 = grid.cells(inner[0], inner[1])
+    x1, y1 = grid.cells(inner[2], inner[3])
+    boxes = np.stack([*times, x0, x1 + 1, y0, y1 + 1])
+    group = table["group"].to_numpy()
+    return [boxes[:, first:last] for first, last in _ranges(group)]
+
+
+_INNER = {"lon0": 1e-7, "lat0": 1e-7, "lon1": -1e-7, "lat1": -1e-7}  # degrees: a centimeter
+
+
+def _ranges(group: IntArray) -> list[tuple[int, int]]:
+    edges = [*np.flatnonzero(np.diff(group, prepend=-1)).tolist(), len(group)]
+    return list(pairwise(edges))
+
+
+def _offset(timezone: str, trajectories: Trajectories) -> int:
+    """Return minutes from UTC to local time in the middle of the data."""
+    try:
+        zone = ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise InputError(f"there is no time zone {timezone!r}", "name it like Europe/Brussels") from None
+    middle = int(np.median(trajectories.t)) * trajectories.grid.minutes * 60
+    shift = datetime.fromtimestamp(middle, UTC).astimezone(zone).utcoffset()
+    return 0 if shift is None else int(shift.total_seconds() // 60)
+
+
+def measure(
+    trajectories: Trajectories, groups: list[IntArray], group_of: IntArray, k: int, offset: int = 0, seed: int = 0
+) -> TrajectoryEvaluation:
+    """Measure published samples against trajectories; `group_of` is -1 for users who were suppressed."""
+    grid = trajectories.grid
+    extents = [np.maximum(box[3] - box[2], box[5] - box[4]) * float(grid.meters) for box in groups]
+    durations = [(box[1] - box[0]) * float(grid.minutes) for box in groups]
+    sizes = np.bincount(group_of[group_of >= 0], minlength=len(groups))
+    places, moments, tasks, kept_rows, empty = [], [], [], 0, 0
+    for user in np.flatnonzero(group_of >= 0).tolist():
+        box = groups[group_of[user]]
+        own = slice(trajectories.start[user], trajectories.start[user + 1])
+        before = _meters(grid, trajectories.t[own], trajectories.x[own], trajectories.y[own])
+        after = _meters(grid, *((box[row] + box[row + 1] - 1) / 2 for row in (0, 2, 4)))
+        home = _home(box, trajectories, own)
+        kept = home >= 0
+        places.append(np.hypot(*(before[kept, 1:] - after[home[kept], 1:]).T))
+        moments.append(np.abs(before[kept, 0] - after[home[kept], 0]))
+        tasks.append(compare_tasks(before, after, offset))
+        kept_rows += int(trajectories.rows[own][kept].sum())
+        empty += box.shape[1] - len(np.unique(home[kept]))
+    fine = {f"{limit:,} m": _finer(extents, group_of, limit) for limit in _SPACE_THRESHOLDS}
+    fine |= {f"{limit} min": _finer(durations, group_of, limit) for limit in _TIME_THRESHOLDS}
+    rows = int(trajectories.rows.sum())
+    lengths = np.array([box.shape[1] for box in groups])
+    return TrajectoryEvaluation(
+        counts={
+            "users": len(trajectories),
+            "released_users": int((group_of >= 0).sum()),
+            "groups": len(groups),
+            "largest_group": int(sizes.max()),
+            "rows": rows,
+            "suppressed": 1 - kept_rows / rows,
+            "unsupported": empty / int((sizes * lengths).sum()),
+        },
+        extent=np.concatenate([np.tile(part, size) for part, size in zip(extents, sizes.tolist(), strict=True)]),
+        duration=np.concatenate([np.tile(part, size) for part, size in zip(durations, sizes.tolist(), strict=True)]),
+        position_error=np.concatenate(places),
+        time_error=np.concatenate(moments),
+        finer=fine,
+        tasks={name: np.array([errors[name] for errors in tasks]) for name in TASKS},
+        unicity=unicity(trajectories, groups, group_of, k, seed),
+    )
+
+
+def _meters(grid: Grid, t: Any, x: Any, y: Any) -> FloatArray:
+    """Return (minutes, meters, meters) of the middles of cells and steps."""
+    return np.column_stack([(t + 0.5) * grid.minutes, (x + 0.5) * grid.meters, (y + 0.5) * grid.meters])
+
+
+def _home(box: IntArray, trajectories: Trajectories, own: slice) -> IntArray:
+    """Return the published sample each of a user's samples lies in, or -1."""
+    t, x, y = trajectories.t[own], trajectories.x[own], trajectories.y[own]
+    spot = np.searchsorted(box[0], t, side="right") - 1
+    near = box[:, np.maximum(spot, 0)]
+    inside = (spot >= 0) & (t < near[1]) & (near[2] <= x) & (x < near[3]) & (near[4] <= y) & (y < near[5])
+    return np.where(inside, spot, -1)
+
+
+def _finer(values: list[FloatArray], group_of: IntArray, limit: float) -> FloatArray:
+    share = np.array([(part <= limit).mean() for part in values])
+    found: FloatArray = share[group_of[group_of >= 0]]
+    return found

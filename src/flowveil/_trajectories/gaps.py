@@ -1,0 +1,183 @@
+"""The k-gap: how far each trajectory is from being shared by k users (paper, sections 4 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from flowveil._charts import distributions_svg
+from flowveil._errors import InputError
+from flowveil._trajectories.figures import quantiles
+from flowveil._trajectories.glove import choose_kernel
+from flowveil._trajectories.grid import Grid
+from flowveil._trajectories.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._trajectories.read import Trajectories
+
+DEFAULT_KS = (2, 5, 10)
+# Steps of the paper's figure 8, from the finest to an uninformative one: meters and minutes.
+_COARSER = ((1_000, 30), (2_500, 60), (5_000, 120), (10_000, 240), (20_000, 480))
+_NORMAL_TAIL = 2.3263 / 0.6745  # the same ratio of quantiles for a normal distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """k-gaps of all users, and what they are made of. Private: computed from true trajectories."""
+
+    PICTURES: ClassVar = ("gap.svg", "parts.svg", "tails.svg", "generalized.svg")
+    gaps: dict[int, FloatArray]  # by k, one value a user
+    space: FloatArray  # each user's mean spatial part of the stretch to the nearest other, at most 0.5
+    time: FloatArray
+    tail_weight: dict[str, FloatArray]  # total, space, time: one value a user, NaN where there is no spread
+    generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
+
+    def figures(self) -> dict[str, Any]:
+        """Return the distributions as numbers."""
+        total = self.space + self.time
+        share = self.time[total > 0] / total[total > 0]
+        ratio = self.time[self.space > 0] / self.space[self.space > 0]
+        return {
+            "users": len(self.space),
+            "gap": {str(k): quantiles(values) for k, values in self.gaps.items()},
+            "space_part": quantiles(self.space),
+            "time_part": quantiles(self.time),
+            "tail_weight": {name: quantiles(values) for name, values in self.tail_weight.items()},
+            "heavy_tails": {name: _share(values >= 1.6, values) for name, values in self.tail_weight.items()},
+            "time_to_space": quantiles(ratio),
+            "time_share": quantiles(share),
+            "generalized": {
+                name: quantiles(values) | {"anonymous": float((values == 0).mean())}
+                for name, values in self.generalized.items()
+            },
+        }
+
+    def pictures(self) -> dict[str, str]:
+        """Return SVG documents by file name."""
+        shown = {f"k = {k}": values for k, values in self.gaps.items()}
+        parts = {"space": self.space, "time": self.time}
+        tails = {name: np.clip(values, 0, 20) for name, values in self.tail_weight.items()}
+        pictures = {
+            "gap.svg": distributions_svg("k-gap", "mean stretch to the k-1 nearest users", shown),
+            "parts.svg": distributions_svg("parts of the stretch to the nearest user", "stretch", parts),
+            "tails.svg": distributions_svg("tail weight (1.6 is exponential)", "tail weight index, up to 20", tails),
+        }
+        if self.generalized:
+            pictures["generalized.svg"] = distributions_svg(
+                "2-gap after uniform generalization", "stretch to the nearest user", self.generalized
+            )
+        return pictures
+
+
+def gap(
+    trajectories: Trajectories,
+    ks: Sequence[int] = DEFAULT_KS,
+    *,
+    generalize: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Gap:
+    """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other."""
+    if not ks or min(ks) < 2 or max(ks) > len(trajectories):
+        raise InputError(
+            f"k-gaps cannot be measured for k = {', '.join(map(str, ks))}",
+            f"give k from 2 to the number of users, {len(trajectories)}",
+        )
+    tell(f"comparing {len(trajectories):,} trajectories")
+    values, ids = nearest_others(trajectories, max(ks) - 1)
+    space, time, tails = _parts(trajectories, ids[:, 0])
+    generalized = {}
+    if generalize:
+        grid = trajectories.grid
+        generalized[f"{grid.meters / 1000:g} km, {grid.minutes} min"] = values[:, 0]
+        for meters, minutes in _COARSER:
+            if meters > grid.meters and minutes > grid.minutes:
+                tell(f"generalizing to {meters} m and {minutes} min")
+                coarse = coarsen(trajectories, meters, minutes)
+                generalized[f"{meters / 1000:g} km, {minutes} min"] = nearest_others(coarse, 1)[0][:, 0]
+    gaps = {k: values[:, : k - 1].mean(axis=1) for k in sorted(set(ks))}
+    return Gap(gaps, space, time, tails, generalized)
+
+
+def nearest_others(trajectories: Trajectories, count: int) -> tuple[FloatArray, IntArray]:
+    """Return stretch and rank of the `count` nearest other users of each user, in order."""
+    from flowveil._trajectories import nearest  # noqa: PLC0415  numba is slow to import
+    from flowveil._trajectories.neighbors import Workers  # noqa: PLC0415
+
+    pool, users = Pool(trajectories, 2), len(trajectories)
+    pool.sweep = choose_kernel(pool)
+    values, ids = np.full((users, count), np.inf), np.full((users, count), -1)
+    state = pool.samples, pool.place, pool.boxes, pool.limits, pool.sweep, pool.alive, pool.done
+
+    def search(first: int, step: int) -> None:
+        for row in range(first, users, step):
+            nearest.list_row(*state, row, 0, 1, values[row], ids[row])
+
+    workers = Workers()
+    try:
+        workers.run(search, users)
+    finally:
+        workers.close()
+    return values, ids
+
+
+def coarsen(trajectories: Trajectories, meters: int, minutes: int) -> Trajectories:
+    """Return the same trajectories on a coarser grid; samples that become equal count once."""
+    grid = trajectories.grid
+    table = np.stack(
+        [
+            trajectories.owner,
+            trajectories.t * grid.minutes // minutes,
+            trajectories.x * grid.meters // meters,
+            trajectories.y * grid.meters // meters,
+        ]
+    )
+    table, first = np.unique(table, axis=1, return_index=True)
+    return replace(
+        trajectories,
+        grid=Grid(grid.bbox, meters, minutes),
+        start=np.searchsorted(table[0], np.arange(len(trajectories) + 1)),
+        t=table[1],
+        x=table[2],
+        y=table[3],
+        rows=np.ones(len(first), np.int64),
+    )
+
+
+def _parts(trajectories: Trajectories, nearest: IntArray) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+    """Return each user's mean spatial and temporal part to the nearest other, and the tail weights of both."""
+    from flowveil._trajectories.merge import nearest_samples  # noqa: PLC0415
+
+    grid, start = trajectories.grid, trajectories.start
+    points = np.stack([trajectories.t, trajectories.x, trajectories.y])
+    pool_limits = Pool(trajectories, 2).limits_whole
+    space, time = np.zeros(len(trajectories)), np.zeros(len(trajectories))
+    tails = {name: np.full(len(trajectories), np.nan) for name in ("total", "space", "time")}
+    for user, other in enumerate(nearest.tolist()):
+        own, others = points[:, start[user] : start[user + 1]], points[:, start[other] : start[other + 1]]
+        found = others[:, nearest_samples(own, others, pool_limits)]
+        in_time = np.minimum(np.abs(own[0] - found[0]) / grid.time_limit, 1) / 2
+        in_space = np.minimum(np.abs(own[1:] - found[1:]).sum(axis=0) / grid.space_limit, 1) / 2
+        space[user], time[user] = in_space.mean(), in_time.mean()
+        for name, parts in (("total", in_space + in_time), ("space", in_space), ("time", in_time)):
+            tails[name][user] = tail_weight(parts)
+    return space, time, tails
+
+
+def tail_weight(values: FloatArray) -> float:
+    """Return Hoaglin's index: how far the 99th percentile lies from the median, in quartiles, against a normal one.
+
+    >>> round(tail_weight(np.log(1 / (1 - (np.arange(10_000) + 0.5) / 10_000))), 1)
+    1.6
+    """
+    middle, quartile, tail = np.quantile(values, (0.5, 0.75, 0.99))
+    return float((tail - middle) / (quartile - middle) / _NORMAL_TAIL) if quartile > middle else float("nan")
+
+
+def _share(true: Any, values: FloatArray) -> float | None:
+    known = np.isfinite(values)
+    return float(true[known].mean()) if known.any() else None

@@ -1,0 +1,167 @@
+"""Reading trajectories and snapping them to the grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil import _engine as engine
+from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from flowveil._arrays import BoolArray, IntArray
+
+# Names under which others keep the same thing; the second of each is scikit-mobility's.
+_KNOWN: dict[str, tuple[str, ...]] = {
+    "user": ("user_id", "uid", "user", "person_id", "id"),
+    "lon": ("lon", "lng", "longitude", "x"),
+    "lat": ("lat", "latitude", "y"),
+    "time": ("time", "datetime", "timestamp", "start_time", "t"),
+}
+_OUTSIDE = "outside the bbox"
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSource:
+    """Where samples come from and which column is what."""
+
+    source: engine.Source
+    columns: dict[str, str]
+    mapping: dict[str, str] = field(default_factory=dict)
+    where: engine.Condition | None = None
+
+    def read(self, memory: str | None = None) -> Samples:
+        """Read all usable rows."""
+        return read_samples(self.source, self.columns, self.where, memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """Samples on a grid, by user, each user's in the order of time, then place; a cell and step counts once."""
+
+    grid: Grid
+    users: tuple[str, ...]  # ascending; the rank of a user is the place in it
+    start: IntArray  # first sample of each user, and the end
+    t: IntArray  # step of time
+    x: IntArray  # column
+    y: IntArray  # row
+    rows: IntArray  # input rows of each sample
+    origin: SampleSource | None = None
+    min_samples: int = 1
+    dropped: dict[str, int] = field(default_factory=dict)  # input rows by reason
+    short_users: int = 0
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    @property
+    def owner(self) -> IntArray:
+        """The user's rank, for each sample."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, in words."""
+        notes = [f"{count:,} rows dropped: {reason}" for reason, count in self.dropped.items()]
+        if self.short_users:
+            notes.append(f"{self.short_users:,} users with fewer than {self.min_samples} samples dropped")
+        return tuple(notes)
+
+
+def read_trajectories(
+    source: Any,
+    bbox: str | Iterable[float] | None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+    step: str = DEFAULT_STEP,
+    min_samples: int = 1,
+    memory: str | None = None,
+) -> Trajectories:
+    """Read trajectories from a file, a glob of files or a table, and snap them to the grid.
+
+    bbox: west, south, east, north in degrees: a public box; samples outside are dropped and counted.
+    columns: maps user, lon, lat and time to other column names. where: a DuckDB condition.
+    step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
+    """
+    grid = make_grid(bbox, step)
+    if min_samples < 1:
+        raise InputError(f"the least number of samples is {min_samples}", "give --min-samples 1 or more")
+    origin = describe(source, columns, where)
+    return snap(origin.read(memory), grid, min_samples, origin)
+
+
+def describe(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
+    """Open a source and find its columns, or raise with what is missing."""
+    opened = engine.open_source(source)
+    available = engine.column_names(opened)
+    kept = engine.check_condition(opened, where)
+    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
+
+
+def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSource | None = None) -> Trajectories:
+    """Put samples on the grid: those in the box, of users who have enough of them."""
+    west, south, east, north = grid.bbox
+    inside = (samples.lon >= west) & (samples.lon <= east) & (samples.lat >= south) & (samples.lat <= north)
+    enough = np.bincount(samples.user[inside], minlength=len(samples.users)) >= min_samples
+    kept = inside & enough[samples.user] if len(samples.user) else inside
+    users, table, rows = _sorted_samples(samples, grid, kept)
+    if not len(users):
+        raise InputError(
+            "no user has enough samples to be used",
+            "check --bbox, --min-samples and --columns (are longitude and latitude exchanged?)",
+        )
+    dropped = dict(samples.dropped)
+    if outside := int((~inside).sum()):
+        dropped[_OUTSIDE] = outside
+    return Trajectories(
+        grid=grid,
+        users=tuple(samples.users[user] for user in users.tolist()),
+        start=np.concatenate([np.searchsorted(table[0], users), [len(rows)]]).astype(np.int64),
+        t=table[1],
+        x=table[2],
+        y=table[3],
+        rows=rows,
+        origin=origin,
+        min_samples=min_samples,
+        dropped=dropped,
+        short_users=len(samples.users) - len(users),
+    )
+
+
+def _sorted_samples(samples: Samples, grid: Grid, kept: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return users, (user, t, x, y) of distinct samples in this order, and the rows of each."""
+    x, y = grid.cells(samples.lon[kept], samples.lat[kept])
+    table = np.stack([samples.user[kept], grid.steps(samples.time[kept]), x, y])
+    table = table[:, np.lexsort(table[::-1])]
+    new = np.ones(table.shape[1], np.bool_)
+    new[1:] = (table[:, 1:] != table[:, :-1]).any(axis=0)
+    first = np.flatnonzero(new)
+    rows = np.diff(np.append(first, table.shape[1]))
+    table = table[:, first]
+    return np.unique(table[0]), table, rows
+
+
+def _recognize(available: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
+    for name, column in mapping.items():
+        if name not in _KNOWN:
+            raise UnknownNameError("column meaning", name, _KNOWN)
+        if column not in available:
+            raise UnknownNameError("column", column, available)
+    found = dict(mapping)
+    for name, others in _KNOWN.items():
+        match = next((column for column in others if column in available), None)
+        if name not in found and match is not None:
+            found[name] = match
+    if missing := [name for name in SAMPLE_COLUMNS if name not in found]:
+        raise InputError(
+            f"the samples have no column for {', '.join(missing)}; they have {', '.join(available)}",
+            f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN",
+        )
+    return found

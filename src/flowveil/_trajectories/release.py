@@ -1,0 +1,215 @@
+"""Releases of trajectories: made, written and read back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowveil._errors import InputError, PromiseError
+from flowveil._folder import AUDIT, MEMBERS, read_json
+from flowveil._release.audit import fingerprint
+from flowveil._release.write import MANIFEST, TRAJECTORIES, find_release, write_folder
+from flowveil._report import make_inline
+from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._arrays import IntArray
+    from flowveil._trajectories.glove import Grouping
+    from flowveil._trajectories.read import Trajectories
+
+FORMAT = "flowveil-trajectories/1"
+AUDIT_FORMAT = "flowveil-trajectories-audit/1"
+_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
+
+_TIMES = pa.timestamp("us", tz="UTC")
+COLUMNS = pa.schema(
+    [
+        ("group", pa.int64()),
+        ("size", pa.int64()),
+        ("t0", _TIMES),
+        ("t1", _TIMES),
+        ("lon0", pa.float64()),
+        ("lat0", pa.float64()),
+        ("lon1", pa.float64()),
+        ("lat1", pa.float64()),
+    ]
+)
+MEMBER_COLUMNS = pa.schema(
+    [("user_id", pa.string()), ("group", pa.int64()), ("kept", pa.int64()), ("suppressed", pa.int64())]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRelease:
+    """A release, and what of it is private."""
+
+    trajectories: pa.Table
+    manifest: dict[str, Any]
+    members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
+    audit: dict[str, Any] = field(default_factory=dict)  # private
+
+    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+        """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html."""
+        files = {TRAJECTORIES: self.trajectories, MANIFEST: self.manifest}
+        private = {MEMBERS: self.members, AUDIT: self.audit}
+        return write_folder(path, files, private, overwrite=overwrite, report=report)
+
+    def _repr_html_(self) -> str:
+        """Show the map in a notebook."""
+        return make_inline({TRAJECTORIES: self.trajectories, MANIFEST: self.manifest})
+
+
+def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, Any], k: int) -> TrajectoryRelease:
+    """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
+    if any(len(group.members) < k for group in found.groups):
+        raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
+    order = sorted(range(len(found.groups)), key=lambda number: _content(found, number))
+    groups = [found.groups[number] for number in order]
+    table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups])
+    group_of = np.full(len(trajectories), -1)
+    for number, group in enumerate(groups):
+        group_of[group.members] = number
+    kept, unsupported = _coverage(trajectories, [group.samples for group in groups], group_of)
+    thresholds = options.get("max_extent") or options.get("max_duration")
+    rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
+    if not kept[group_of >= 0].all():
+        raise PromiseError(
+            "a user would be counted in a group without a sample there", "this is a bug: please report it"
+        )
+    if not thresholds and (kept < rows)[group_of >= 0].any():
+        raise PromiseError("samples of a member would be lost", "this is a bug: please report it")
+    members = pa.table(
+        {
+            "user_id": pa.array(trajectories.users, pa.string()),
+            "group": pa.array(group_of, pa.int64(), mask=group_of < 0),
+            "kept": kept,
+            "suppressed": rows - kept,
+        },
+        schema=MEMBER_COLUMNS,
+    )
+    return TrajectoryRelease(
+        table,
+        _manifest(trajectories, options, k),
+        members,
+        _audit(trajectories, found, int(kept.sum()), unsupported),
+    )
+
+
+def read_release(path: str | Path) -> TrajectoryRelease:
+    """Read a release and its private files. It does not check the promise: `verify` does."""
+    folder = find_release(path)
+    hint = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
+    beside = [folder.with_name(folder.name + ending) for ending in (MEMBERS, AUDIT)]
+    if missing := [file.name for file in (folder / MANIFEST, folder / TRAJECTORIES, beside[0]) if not file.is_file()]:
+        raise InputError(f"{str(path)!r} is not a complete release: there is no file {missing[0]}", hint)
+    try:
+        manifest = read_json(folder / MANIFEST)
+        table, members = pq.read_table(folder / TRAJECTORIES), pq.read_table(beside[0])
+        audit = read_json(beside[1]) if beside[1].is_file() else {}
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{str(path)!r} is not a release of trajectories ({FORMAT})", hint)
+    return TrajectoryRelease(table, manifest, members, audit if isinstance(audit, dict) else {})
+
+
+def _content(found: Grouping, number: int) -> tuple[Any, ...]:
+    group = found.groups[number]
+    return group.samples.T.tolist(), len(group.members), group.members.tolist()
+
+
+def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int]) -> pa.Table:
+    grid, lengths = trajectories.grid, [part.shape[1] for part in samples]
+    t0, t1, x0, x1, y0, y1 = np.concatenate(samples, axis=1)
+    step = grid.minutes * MICROSECONDS_PER_MINUTE
+    columns = {
+        "group": np.repeat(np.arange(len(samples)), lengths),
+        "size": np.repeat(sizes, lengths),
+        "t0": pa.array(t0 * step).cast(_TIMES),
+        "t1": pa.array(t1 * step).cast(_TIMES),
+        "lon0": grid.longitudes(x0),
+        "lat0": grid.latitudes(y0),
+        "lon1": grid.longitudes(x1),
+        "lat1": grid.latitudes(y1),
+    }
+    return pa.table(columns, schema=COLUMNS)
+
+
+def _coverage(trajectories: Trajectories, samples: list[IntArray], group_of: IntArray) -> tuple[IntArray, float]:
+    """Return each user's input rows that lie in a published sample, and the share of (member, sample) pairs without."""
+    kept = np.zeros(len(trajectories), np.int64)
+    seen = [np.zeros(boxes.shape[1], np.int64) for boxes in samples]
+    for user in np.flatnonzero(group_of >= 0).tolist():
+        boxes = samples[group_of[user]]
+        own = slice(trajectories.start[user], trajectories.start[user + 1])
+        t, x, y = trajectories.t[own], trajectories.x[own], trajectories.y[own]
+        home = np.searchsorted(boxes[0], t, side="right") - 1
+        box = boxes[:, np.maximum(home, 0)]
+        inside = (home >= 0) & (t < box[1]) & (box[2] <= x) & (x < box[3]) & (box[4] <= y) & (y < box[5])
+        kept[user] = trajectories.rows[own][inside].sum()
+        seen[group_of[user]][np.unique(home[inside])] += 1
+    _check_presence(seen)
+    sizes = np.bincount(group_of[group_of >= 0], minlength=len(samples))
+    pairs = sum(int(size) * len(part) for size, part in zip(sizes, seen, strict=True))
+    return kept, 1 - sum(int(part.sum()) for part in seen) / pairs
+
+
+def _check_presence(seen: list[IntArray]) -> None:
+    """Stop before anything is written if a sample would claim presence where nobody was."""
+    if any(not part.all() for part in seen):
+        raise PromiseError("a sample would be published in which nobody was seen", "this is a bug: please report it")
+
+
+def _manifest(trajectories: Trajectories, options: dict[str, Any], k: int) -> dict[str, Any]:
+    promise = {"kind": "k-anonymity", "k": k, "unit": "user", "records": "trajectories", "samples": "generalized"}
+    for name in ("max_extent", "max_duration"):
+        if options.get(name):
+            promise[name] = options[name]
+    return {
+        "format": FORMAT,
+        "software": f"flowveil {version('flowveil')}",
+        "method": "glove",
+        "options": trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options,
+        "promise": promise,
+        "promise_text": promise_text(k),
+        "absence": _ABSENCE,
+    }
+
+
+def promise_text(k: int) -> str:
+    """Say the promise in plain words."""
+    return (
+        f"Every trajectory is the common record of at least {k} users, who cannot be told apart by it. "
+        "In every box and time span of a trajectory at least one of its users was seen; "
+        "not all of them need to have been. Nobody's samples are in two trajectories."
+    )
+
+
+def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> dict[str, Any]:
+    origin, rows = trajectories.origin, int(trajectories.rows.sum())
+    sizes = [len(group.members) for group in found.groups]
+    return {
+        "format": AUDIT_FORMAT,
+        "input": {
+            "columns": origin.mapping if origin else {},
+            "where": origin.where if origin else None,
+            "fingerprint": fingerprint(origin.source if origin else None),
+        },
+        "dropped": trajectories.dropped,
+        "short_users": trajectories.short_users,
+        "users": len(trajectories),
+        "suppressed_users": len(found.suppressed_users),
+        "rows": rows,
+        "suppressed_rows": rows - kept,
+        "groups": len(sizes),
+        "largest_group": max(sizes),
+        "unsupported": unsupported,
+        "notes": list(trajectories.notes),
+    }

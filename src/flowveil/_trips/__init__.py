@@ -1,0 +1,6 @@
+"""Trips: reading them and knowing their columns."""
+
+from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, needed
+from flowveil._trips.trips import Trips, read_trips
+
+__all__ = ["COORDINATES", "LOOKS_COUNTED", "ZONES", "Trips", "needed", "read_trips"]

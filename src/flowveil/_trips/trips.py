@@ -1,0 +1,42 @@
+"""Trips, described and checked for columns, read only when they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flowveil import _engine as engine
+from flowveil._trips.columns import recognize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, eq=False)
+class Trips:
+    """Trips to be read: where they are, which column is what, which rows count."""
+
+    source: engine.Source
+    available: tuple[str, ...]  # every column of the input
+    columns: dict[str, str]  # meaning -> column of the input
+    where: engine.Condition | None
+    mapping: dict[str, str]  # what the user mapped
+
+
+def read_trips(
+    source: Any, columns: Mapping[str, str] | None = None, where: str | None = None, *, query: str | None = None
+) -> Trips:
+    """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
+
+    `columns` maps meanings (start_lon, start_lat, end_lon, end_lat, origin, destination, count) to other column
+    names; `where` keeps the rows that fulfill a DuckDB condition, which looks at one row only. `query` is what to ask a
+    database whose URL (postgresql://...) is the source.
+
+    >>> import pyarrow as pa
+    >>> read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
+    {'origin': 'origin', 'destination': 'dest'}
+    """
+    opened = engine.open_source(source, query)
+    available = engine.column_names(opened)
+    kept = engine.check_condition(opened, where)
+    return Trips(opened, available, recognize(available, columns), kept, dict(columns or {}))

@@ -1,0 +1,66 @@
+"""What lies in the folder: the files of the format, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flowveil._errors import InputError
+from flowveil._folder import settle
+from flowveil._verify.broken import broken, shown
+from flowveil._verify.json import laid_out, parse_json, read_bytes, read_json
+
+FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
+_FILES = (MANIFEST, FLOWS, AREAS)
+_LARGEST_MANIFEST = 1_000_000  # bytes; real ones have about a thousand
+_LARGEST_AUDIT = 100_000_000
+
+
+def open_folder(release: str | Path) -> Path:
+    """Return the folder of a release after a look at what is in it."""
+    folder = Path(release).resolve()
+    settle(folder)
+    if not folder.is_dir():
+        raise InputError(f"there is no release folder {str(release)!r}", "give the folder that anonymize wrote")
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"the folder {str(release)!r} cannot be read: {error.strerror}", "check its mode") from None
+    for entry in entries:
+        if entry.name not in (*_FILES, REPORT):
+            raise broken(f"the folder holds {shown(entry.name)!r}, which is no part of a release")
+        if entry.is_symlink() or not entry.is_file():
+            raise broken(f"{shown(entry.name)!r} is not a plain file")
+    names = {entry.name for entry in entries}
+    for name in _FILES:
+        if name not in names:
+            raise broken(f"the folder has no {name}")
+    return folder
+
+
+def load_manifest(folder: Path) -> Any:
+    """Return what manifest.json holds, unchecked."""
+    try:
+        data = read_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
+        manifest = parse_json(data)
+        expected = laid_out(manifest)
+    except ValueError as error:
+        raise broken(f"manifest.json cannot be read: {shown(error)}") from None
+    if data != expected:
+        raise broken("the spaces, letters or numbers of manifest.json are not written as the format says")
+    return manifest
+
+
+def load_audit(folder: Path) -> dict[str, Any]:
+    """Return the private audit file beside the folder, {} if there is none."""
+    path = folder.parent / f"{folder.name}.audit.json"
+    if not path.exists():
+        return {}
+    hint = "move it away and give columns, where and zones yourself"
+    try:
+        audit = read_json(path, _LARGEST_AUDIT)
+    except ValueError as error:
+        raise InputError(f"the audit file {path.name!r} cannot be read: {shown(error)}", hint) from None
+    if not isinstance(audit, dict) or audit.get("format") != "flowveil-audit/1":
+        raise InputError(f"{path.name!r} is not an audit file", hint)
+    return audit

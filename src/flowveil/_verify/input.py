@@ -1,0 +1,68 @@
+"""The input of a release: what was passed, or what the private audit file remembers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowveil._engine import QuerySource, Request
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._places import read_zones
+from flowveil._release import remembered
+from flowveil._trips import Trips, needed, read_trips
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._places import ZoneTable
+    from flowveil._verify.manifest import Promise
+    from flowveil._verify.options import Options
+
+
+def open_trips(trips: Any, audit: Mapping[str, Any], columns: Mapping[str, str] | None, where: str | None) -> Trips:
+    """Return the trips; columns and condition come from the audit file only when trips are files."""
+    if isinstance(trips, Trips):
+        if columns or where:
+            raise InputError("columns or where were given with trips that have their own", "give them to read_trips")
+        return trips
+    is_path = isinstance(trips, str | Path | list | tuple | QuerySource)
+    story = remembered(audit if is_path else {})
+    return read_trips(trips, columns or story.columns, where or story.where)
+
+
+def open_zones(zones: Any, audit: Mapping[str, Any], trips: Trips, options: Options) -> ZoneTable:
+    """Return the zones of the release."""
+    source = remembered(audit).zones if zones is None else zones
+    if source is None:
+        raise InputError("the release is about zones, and no zones were given", "give them with zones= or --zones FILE")
+    return read_zones(source, None if options.columns is None else options.columns[0], trips.mapping)
+
+
+def make_request(trips: Trips, options: Options, promise: Promise) -> Request:
+    """Return which columns are to be read."""
+    names = needed(trips.columns, trips.available, by_zone=options.by_zone)
+    for column in (promise.unit, promise.weight, *options.by):
+        if column is not None and column not in trips.available:
+            raise UnknownNameError("column", column, trips.available)
+    count = trips.columns.get("count") if options.by_zone or "count" in trips.mapping else None
+    if count and (promise.unit or promise.weight):
+        raise InputError(
+            f"the input is already counted (column {count!r}), but the release counts persons or weights",
+            "verify against the single trips, or say that the column is no count with --columns count=",
+        )
+    return Request(
+        source=trips.source,
+        columns={name: trips.columns[name] for name in names},
+        where=trips.where,
+        count=count,
+        unit=promise.unit,
+        weight=promise.weight,
+        time=_time_column(trips) if options.time_levels else None,
+        by=options.by,
+    )
+
+
+def _time_column(trips: Trips) -> str:
+    if "start_time" not in trips.columns:
+        raise InputError("the trips have no column for start_time", "map it with --columns start_time=YOUR_COLUMN")
+    return trips.columns["start_time"]

@@ -1,0 +1,131 @@
+"""What the manifest promises, after checking that it says nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from flowveil._release.manifest import ABSENCE, promise_text
+from flowveil._verify.broken import broken
+from flowveil._verify.json import only_keys
+from flowveil._verify.method import check_method
+from flowveil._verify.options import Options, parse_options
+
+_FORMAT = "flowveil-flows/1"
+_KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
+_PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
+_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere", "shapes", "totals")
+_SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
+_LARGEST_WHOLE = 2**62
+_TRIP = "trip"  # the unit of a release that counts trips, not persons
+_AUTO = "auto"  # in place of a number that would come from the data
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The promise as data."""
+
+    k: int
+    unit: str | None  # column of persons; None: trips are counted
+    exact: bool  # volumes are exact; otherwise lower bounds
+    weight: str | None
+    k_weight: Fraction | None  # also None where it is k times the mean weight
+    min_tiles: int
+    max_suppression: float | None
+    rectangles: bool = False  # areas are rectangles, not nodes of a hierarchy
+    overlapping: bool = False  # they may overlap: a private assignment says which flow counts a trip
+    mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
+    totals: bool = False  # the group `total` counts all groups together
+    elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
+
+    @property
+    def counted(self) -> str:
+        """What k counts."""
+        return "trips" if self.unit is None else "persons"
+
+    @property
+    def least_weight(self) -> int:
+        """Return k_weight in millionths, rounded up."""
+        return 0 if self.k_weight is None else min(-(-self.k_weight * _MILLION // 1), _LARGEST_WHOLE)
+
+
+def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
+    """Check every key and value of the manifest."""
+    only_keys(manifest, "the manifest", _KEYS)
+    if manifest["format"] != _FORMAT:
+        raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
+    if not isinstance(manifest["software"], str) or not re.fullmatch(_SOFTWARE, manifest["software"]):
+        raise broken("'software' of the manifest is not a version of flowveil")
+    options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
+    check_method(manifest["method"], manifest["options"].get("method_options"))
+    if manifest["promise_text"] != promise_text(manifest["promise"]):
+        raise broken("'promise_text' of the manifest does not say what the promise says")
+    if manifest["absence"] != ABSENCE:
+        raise broken("'absence' of the manifest is not what the format says")
+    return options, promise
+
+
+def _promise(promise: Any) -> Promise:
+    if isinstance(promise, dict) and promise.get("kind") != "k-anonymity":
+        raise broken("the promise is not k-anonymity", "this verifier checks k-anonymity only")
+    only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
+    if promise["volumes"] not in ("exact", "lower-bound"):
+        raise broken("'volumes' of the promise is neither exact nor lower-bound")
+    if promise["areas"] not in ("disjoint", "overlapping"):
+        raise broken("'areas' of the promise is neither disjoint nor overlapping")
+    if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
+        raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
+    if promise.get("totals", True) is not True:
+        raise broken("'totals' of the promise is not true")
+    if promise.get("elsewhere", True) is not True:
+        raise broken("'elsewhere' of the promise is not true")
+    if promise.get("shapes", "rectangles") != "rectangles":
+        raise broken("'shapes' of the promise is not rectangles")
+    weight = promise.get("weight")
+    if "weight" in promise:
+        _name(weight, "weight")
+    if "k_weight" in promise and weight is None:
+        raise broken("the promise has k_weight without weight")
+    unit = _name(promise["unit"], "unit")
+    return Promise(
+        k=_whole(promise["k"], "k"),
+        unit=None if unit == _TRIP else unit,
+        exact=promise["volumes"] == "exact",
+        weight=weight,
+        k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
+        mean_weight=promise.get("k_weight") == _AUTO,
+        min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
+        max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+        elsewhere="elsewhere" in promise,
+        totals="totals" in promise,
+        rectangles="shapes" in promise,
+        overlapping=promise["areas"] == "overlapping",
+    )
+
+
+def _name(value: Any, key: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise broken(f"{key!r} of the promise is not the name of a column")
+    return value
+
+
+def _whole(value: Any, key: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST_WHOLE:
+        raise broken(f"{key!r} of the promise is not a whole number, 1 or more")
+    return value
+
+
+def _positive(value: Any, key: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
+        raise broken(f"{key!r} of the promise is not a positive number")
+    return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
+
+
+def _share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise broken("'max_suppression' of the promise is not a share from 0 to 1")
+    return float(value)

@@ -1,0 +1,230 @@
+"""Areas made of zones: what is in them is what areas.parquet lists."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import shapely
+
+from flowveil._verify.broken import broken, shown
+from flowveil._verify.forest import NONE, Forest
+from flowveil._verify.geo import TOLERANCE, is_outline
+from flowveil._verify.ground import close
+from flowveil._verify.ward import Dendrogram
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._places import ZoneTable
+    from flowveil._verify.ground import Ground, Point
+    from flowveil._verify.tables import AreasTable
+
+    Path = tuple[tuple[str, str], ...]  # columns and values from the top down to a node
+
+_TOP = "all"
+
+
+class Members:
+    """Areas are sets of zones, which must be the zones that their ids name where ids say it."""
+
+    top = _TOP
+
+    def __init__(self, zones: ZoneTable, columns: tuple[str, ...] | None, areas: AreasTable) -> None:
+        self._zones = zones
+        self._rank = {zone: rank for rank, zone in enumerate(zones.ids)}
+        self._finest = None if columns is None else columns[0]
+        self._columns = columns or ()
+        self.tree = ("zones", columns, tuple(zones.ids))
+        self._zones_of = {} if columns is None else _zones_by_path(zones, columns)
+        self._named = _named_by_columns(self._zones_of)
+        self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
+        self._ids = pa.array(zones.ids, pa.string())
+        self.members: dict[str, IntArray] = {}
+        self._outlines: dict[str, shapely.Geometry | None] = {}
+        for area, members in zip(areas.area, areas.members or [], strict=True):
+            ranks = self._ranks(area, members)
+            if not np.array_equal(self.members.setdefault(area, ranks), ranks):
+                raise broken(f"the area {shown(area)} has other members as origin than as destination")
+
+    def check_id(self, area: str) -> None:
+        """Raise unless the members are those that the id names."""
+        if not any(np.array_equal(self.members[area], zones) for zones in self._zones_named(area)):
+            raise broken(f"the members of the area {shown(area)} are not the zones that its id names")
+
+    def tiles(self, area: str) -> int:
+        """Return how many zones an area has."""
+        return len(self.members[area])
+
+    def path(self, area: str) -> list[Hashable]:
+        """Return the node of an area, and those above it: the nodes of one of its zones that hold all of them."""
+        if area == _TOP:
+            return [_TOP]
+        members = self.members[area]
+        if self._dendrogram is not None:
+            return [*self._dendrogram.path(int(area.removeprefix("ward:"))), _TOP]
+        nodes = [
+            path
+            for path in _paths_of(self._zones, self._columns, int(members[0]))
+            if np.isin(members, self._zones_of[path]).all()
+        ]
+        return [*nodes[::-1], _TOP]
+
+    def is_center(self, area: str, point: Point | None) -> bool:
+        """Whether the point is the mean of the centers of the zones that have one."""
+        lon, lat = self._zones.lon[self.members[area]], self._zones.lat[self.members[area]]
+        placed = np.isfinite(lon) & np.isfinite(lat)
+        if point is None or not placed.any():
+            return point is None and not placed.any()
+        return close(point, (float(lon[placed].mean()), float(lat[placed].mean())), TOLERANCE)
+
+    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+        """Whether this is the outline of the zones, united; there is none if a zone has none."""
+        if area not in self._outlines:
+            self._outlines[area] = self._outline(area)
+        return is_outline(shape, self._outlines[area], united=len(self.members[area]) > 1)
+
+    def most_tiles_of_bbox(self) -> int | None:
+        """Zones have no bbox."""
+        return None
+
+    def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return the ranks of the zones of both ends; unknown zones have none."""
+        ranks = [pc.index_in(batch.column(end), value_set=self._ids) for end in ("origin", "destination")]
+        known = usable & pc.and_(ranks[0].is_valid(), ranks[1].is_valid()).to_numpy(zero_copy_only=False)
+        origin, destination = (np.asarray(rank.fill_null(0), np.int64) for rank in ranks)
+        return origin, destination, known
+
+    @property
+    def zone_ids(self) -> list[str]:
+        """The ids of all zones, by rank."""
+        return self._zones.ids
+
+    def centers(self, tiles: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return lon and lat of zones."""
+        return self._zones.lon[tiles], self._zones.lat[tiles]
+
+    def bounds(self, tiles: IntArray) -> FloatArray:
+        """Return west, south, east and north of the shapes of zones."""
+        edges: FloatArray = shapely.bounds(self._zones.geometry[tiles]).reshape(-1, 4)
+        return edges
+
+    def tile(self, area: str) -> int | None:
+        """Return the rank of the zone that an id names, if it names one."""
+        if self._finest is not None:
+            column, _, zone = area.partition(f"{self._finest}=")
+            return None if column else self._rank.get(zone)
+        number = re.fullmatch(r"ward:(0|[1-9][0-9]{0,8})", area)
+        return int(number[1]) if number and int(number[1]) < len(self._zones.ids) else None
+
+    def all_tiles(self) -> IntArray | None:
+        """Return every zone: a tree of zones holds all of them."""
+        return np.arange(len(self._zones.ids))
+
+    def side(self, areas: Sequence[str]) -> MemberSide:
+        """Return the areas of one side."""
+        return MemberSide(areas, [self.members[area] for area in areas], len(self._zones.ids))
+
+    def joined(self, other: Ground) -> Members:
+        """Return what knows the members of all areas."""
+        both = copy(self)
+        both.members = self.members | (other.members if isinstance(other, Members) else {})
+        return both
+
+    def _zones_named(self, area: str) -> list[IntArray]:
+        """Return the sets of zones that an id may name."""
+        if self._dendrogram is None:
+            return self._named.get(area, [])
+        number = re.fullmatch(r"ward:(0|[1-9][0-9]{0,8})", area)
+        zones = self._dendrogram.zones(int(number[1])) if number else None
+        if zones is None:
+            raise broken(f"{shown(area)!r} is not the id of an area")
+        return [zones]
+
+    def _outline(self, area: str) -> shapely.Geometry | None:
+        parts = shapely.force_2d(self._zones.geometry[self.members[area]])
+        if any(part is None for part in parts):
+            return None
+        return parts[0] if len(parts) == 1 else shapely.union_all(shapely.make_valid(parts))
+
+    def _ranks(self, area: str, members: list[str | None] | None) -> IntArray:
+        if area == _TOP:
+            if members is not None:
+                raise broken(f"the area {_TOP} lists members")
+            return np.arange(len(self._zones.ids))
+        if not members:
+            raise broken(f"the area {shown(area)} has no members")
+        for member in members:
+            if member is None or member not in self._rank:
+                raise broken(f"the area {shown(area)} has a member that is not a zone")
+        ranks = np.array([self._rank[str(member)] for member in members], np.int64)
+        if (np.diff(ranks) <= 0).any():
+            raise broken(f"the members of the area {shown(area)} are not sorted and distinct")
+        return ranks
+
+
+class MemberSide:
+    """The areas of one side, from largest to smallest, laid over the zones."""
+
+    def __init__(self, areas: Sequence[str], members: list[IntArray], zones_total: int) -> None:
+        self._smallest = np.full(zones_total, NONE, np.int64)
+        self._sizes = np.array([len(zones) for zones in members], np.int64)
+        parent = np.full(len(members), NONE, np.int64)
+        for area in sorted(
+            range(len(members)), key=lambda area: (-len(members[area]), areas[area] != _TOP, areas[area])
+        ):
+            around = np.unique(self._smallest[members[area]])
+            if len(around) > 1:
+                other = areas[int(around[-1])]
+                raise broken(f"the areas {shown(areas[area])} and {shown(other)} share a part of their members")
+            parent[area] = around[0]
+            self._smallest[members[area]] = area
+        self.forest = Forest(parent)
+
+    def smallest(self, tiles: IntArray) -> IntArray:
+        """Return the number of the smallest area that holds each zone, -1 for none."""
+        found: IntArray = self._smallest[tiles]
+        return found
+
+    def tiles_seen(self) -> IntArray:
+        """Return the zones of each area: a tree of zones holds all of them, seen or not."""
+        return self._sizes
+
+
+def _zones_by_path(zones: ZoneTable, columns: tuple[str, ...]) -> dict[Path, IntArray]:
+    """Return the zones of every node; a node is its path from the top."""
+    for column in columns:
+        if column not in zones.columns:
+            raise broken(f"the zones have no column {shown(column)!r}", "give the zones that the release was made with")
+    found: dict[Path, list[int]] = {}
+    for rank in range(len(zones.ids)):
+        for path in _paths_of(zones, columns, rank):
+            found.setdefault(path, []).append(rank)
+    return {path: np.array(ranks, np.int64) for path, ranks in found.items()}
+
+
+def _paths_of(zones: ZoneTable, columns: tuple[str, ...], rank: int) -> list[Path]:
+    """Return the nodes that hold a zone, from the top down, the zone itself last."""
+    steps = [(column, zones.columns[column][rank]) for column in reversed(columns[1:])]
+    whole = (*((column, value) for column, value in steps if value is not None), (columns[0], zones.ids[rank]))
+    return [whole[: length + 1] for length in range(len(whole))]
+
+
+def _named_by_columns(zones_of: Mapping[Path, IntArray]) -> dict[str, list[IntArray]]:
+    """Return the sets of zones that an id names: `column=value`, with the path above it where that is not unique.
+
+    Values may hold any sign, so that two paths may read the same.
+    """
+    times = Counter(path[-1] for path in zones_of)
+    named: dict[str, list[IntArray]] = {}
+    for path, ranks in zones_of.items():
+        part = path if times[path[-1]] > 1 else path[-1:]
+        name = "/".join(f"{column}={value}" for column, value in part)
+        named.setdefault(name, []).append(ranks)
+    return named

@@ -1,5 +1,0 @@
-"""The web app: a page on this computer that does what the command line does. Needs the extra `web`."""
-
-from flowveil.app._server import serve
-
-__all__ = ["serve"]

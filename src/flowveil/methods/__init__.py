@@ -1,5 +1,0 @@
-"""Methods: functions from a problem to a solution, and the registry of them."""
-
-from flowveil.methods._registry import Method, Option, find_method, methods
-
-__all__ = ["Method", "Option", "find_method", "methods"]

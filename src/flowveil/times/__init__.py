@@ -1,6 +1,0 @@
-"""Time: the steps that trips are cut into, and the hierarchies above them."""
-
-from flowveil.times._hierarchy import Levels, TimeTree, build_tree, parse_hierarchy
-from flowveil.times._steps import TimeSteps, parse_steps
-
-__all__ = ["Levels", "TimeSteps", "TimeTree", "build_tree", "parse_hierarchy", "parse_steps"]

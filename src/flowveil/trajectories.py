@@ -1,0 +1,41 @@
+"""Whole trajectories in which every user's path is identical to at least k-1 others'."""
+
+from flowveil._trajectories import (
+    BASELINES,
+    VARIANTS,
+    Baseline,
+    Gap,
+    Grid,
+    Trajectories,
+    TrajectoryEvaluation,
+    TrajectoryRelease,
+    TrajectoryVerification,
+    anonymize,
+    baseline,
+    evaluate,
+    gap,
+    make_grid,
+    read_release,
+    read_trajectories,
+    verify,
+)
+
+__all__ = [
+    "BASELINES",
+    "VARIANTS",
+    "Baseline",
+    "Gap",
+    "Grid",
+    "Trajectories",
+    "TrajectoryEvaluation",
+    "TrajectoryRelease",
+    "TrajectoryVerification",
+    "anonymize",
+    "baseline",
+    "evaluate",
+    "gap",
+    "make_grid",
+    "read_release",
+    "read_trajectories",
+    "verify",
+]
