@@ -9,8 +9,9 @@ if "numba" not in sys.modules:  # it would let a file of the current folder say 
 
 from flowveil._compare import compare
 from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
-from flowveil._export import Export, export
+from flowveil._export import Export
 from flowveil._flows import Flows, build_flows
+from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
 from flowveil._matrices import (
     Matrix,
     NoisyRelease,
@@ -19,15 +20,13 @@ from flowveil._matrices import (
     build_frame_matrix,
     build_matrix,
     build_tile_matrix,
-    query,
     query_errors,
 )
 from flowveil._methods import Method, methods
-from flowveil._reconstruct import Reconstruction, reconstruct
-from flowveil._release import Frontier, Release, anonymize, evaluate, frontier, read_release
-from flowveil._report import report
+from flowveil._reconstruct import Reconstruction
+from flowveil._release import Frontier, Release, anonymize, frontier
 from flowveil._trips import Trips, read_trips
-from flowveil._verify import Verification, verify
+from flowveil._verify import Verification
 
 __all__ = [
     "Export",
