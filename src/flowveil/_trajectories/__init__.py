@@ -8,7 +8,6 @@ from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
-from flowveil._trajectories.verification import TrajectoryVerification, verify
 
 __all__ = [
     "BASELINES",
@@ -19,7 +18,6 @@ __all__ = [
     "Trajectories",
     "TrajectoryEvaluation",
     "TrajectoryRelease",
-    "TrajectoryVerification",
     "anonymize",
     "baseline",
     "evaluate",
@@ -27,5 +25,4 @@ __all__ = [
     "make_grid",
     "read_release",
     "read_trajectories",
-    "verify",
 ]

@@ -36,6 +36,7 @@ class Crowds:
 
     def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
         """Note who is in some rows of a batch, given the key of the atom that each of them is in."""
+
         def column(name: str) -> Any:
             return batch.column(name).take(rows).to_numpy(zero_copy_only=False)
 

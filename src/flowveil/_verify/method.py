@@ -63,8 +63,7 @@ def _is_allowed(method: str, option: str, value: Any) -> bool:
         return value in _LOSSES
     if option == "max_gbar" and method in _CHOOSE_LOSS:
         return type(value) in (int, float) and 0 < value <= _LARGEST
-    if type(value) is not _AREA_METHODS[method].get(option):
+    kind: type = type(value)
+    if kind is not _AREA_METHODS[method].get(option):
         return False
-    if isinstance(value, str):
-        return re.fullmatch(_WORD, value) is not None
-    return bool(abs(value) <= _LARGEST)
+    return re.fullmatch(_WORD, value) is not None if isinstance(value, str) else -_LARGEST <= value <= _LARGEST

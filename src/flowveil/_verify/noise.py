@@ -9,9 +9,9 @@ import h3.api.basic_int as h3
 import numpy as np
 
 from flowveil._errors import InputError, VerificationError
+from flowveil._folder import SIDES, remembered
 from flowveil._places import read_zones
-from flowveil._release import remembered
-from flowveil._report import CHECKED_REPORT, check_report
+from flowveil._report import CHECKED_REPORT, cells_content, check_report, noisy_flows_content
 from flowveil._verify.broken import broken
 from flowveil._verify.cells import Cells
 from flowveil._verify.folder import load_audit
@@ -20,7 +20,7 @@ from flowveil._verify.members import Members
 from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
 from flowveil._verify.results import Verification
-from flowveil._verify.tables import SIDES, AreasTable, FlowTable
+from flowveil._verify.tables import AreasTable, FlowTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,8 @@ def verify_noisy(release: str | Path, *, zones: Any = None) -> Verification:
     _check_budget(tables)
     _check_projection(tables)
     check_words(tables)
-    report = (CHECKED_REPORT,) if check_report(tables.folder) else ()
+    show = cells_content if tables.areas is None else noisy_flows_content
+    report = (CHECKED_REPORT,) if check_report(tables.folder, show) else ()
     unit = "trip" if tables.manifest["promise"]["unit"] == "trip" else "person"
     checks = (
         "the folder and the manifest hold nothing but what the format lists",
@@ -125,7 +126,7 @@ def _tiles_of_box(bbox: tuple[float, float, float, float], resolution: int) -> I
 
 
 def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
-    """Check that flows cover all pairs of tiles, each once, or are pairs of tiles; and that areas are those of flows."""
+    """Check that flows cover all pairs of tiles once (or are pairs of tiles), and that areas are those of the flows."""
     ends = [release.table[side].to_pylist() for side in SIDES]
     sides = [_side(ground, sorted(set(ids)), tiles) for ids in ends]
     _check_used(release, ends)
@@ -136,7 +137,7 @@ def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
     if release.positive_only:
         _check_listed(ground, ends, release.counts)
         return
-    flows = FlowTable(*ends, trips=release.counts, persons=None, weight=None)
+    flows = FlowTable(ends[0], ends[1], release.counts, persons=None, weight=None)
     held = [side.tiles_seen()[number].tolist() for side, number in zip(sides, numbers, strict=True)]
     if sum(here * there for here, there in zip(*held, strict=True)) != len(tiles) ** 2:
         raise broken("the flows do not cover every pair of tiles once")

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import read_json
-from flowveil._release.write import AREAS, CELLS, FLOWS, MANIFEST, REPORT, find_release
+from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, NOISE, REPORT, SIDES, find_release, read_json
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.geo import read_shapes
 from flowveil._verify.method import LISTS_POSITIVE, NOISY_METHODS
@@ -84,7 +83,7 @@ def read_noisy_tables(path: str | Path) -> NoisyTables:
     folder = find_release(path)
     try:
         manifest = read_json(folder / MANIFEST)
-        is_noisy = manifest["promise"]["kind"] == "differential-privacy"
+        is_noisy = manifest["promise"]["kind"] == NOISE
     except (OSError, ValueError, KeyError, TypeError):
         is_noisy = False
     if not is_noisy:
@@ -149,7 +148,7 @@ def _check_columns(release: NoisyTables) -> None:
         edges = [f"{end}_{axis}" for axis in range(release.axes) for end in ("low", "high")]
         types = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
     else:
-        types = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64(), "nonnegative": pa.int64()}
+        types = dict.fromkeys(SIDES, pa.string()) | {"trips": pa.int64(), "nonnegative": pa.int64()}
     types["scale"] = pa.float64()
     schema = release.table.schema
     if "consistent" in schema.names:

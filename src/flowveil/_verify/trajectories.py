@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil._release import remembered
-from flowveil._report import CHECKED_REPORT, check_report
-from flowveil._trajectories.read import describe
+from flowveil._folder import remembered
+from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
+from flowveil._trips import open_samples
 from flowveil._verify.broken import broken
 from flowveil._verify.forest import NONE
 from flowveil._verify.results import TrajectoryVerification
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine.samples import Samples
+    from flowveil._engine import Samples
     from flowveil._verify.trajectory_tables import TrajectoryTables
 
 _FUZZ = 1e-9  # degrees, a tenth of a millimeter: points on an edge may be rounded to either side
@@ -34,13 +34,13 @@ _MINUTE = 60_000_000  # microseconds
 def verify_trajectories(
     release: str | Path, samples: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
 ) -> TrajectoryVerification:
-    """Check every promise of a release on the samples it was made from; raise VerificationError at the first broken one.
+    """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
     columns and where are taken from the private audit file unless they are given.
     """
     tables = read_trajectory_tables(release)
     story = remembered(tables.audit)
-    source = describe(samples, columns or story.columns, where or story.where)
+    source = open_samples(samples, columns or story.columns, where or story.where)
     boxes = Boxes(tables.samples)
     _check_groups(tables, boxes)
     _check_edges(tables, boxes)
@@ -54,7 +54,7 @@ def verify_trajectories(
             "every input row of a member is kept in one sample or counted as suppressed",
             "every sample holds a kept row of a member",
             "no sample is over a threshold",
-            *((CHECKED_REPORT,) if check_report(release) else ()),
+            *((CHECKED_REPORT,) if check_report(release, trajectories_content) else ()),
         ),
         groups=len(boxes.sizes),
         users=int(boxes.sizes.sum()),
@@ -133,7 +133,7 @@ def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) ->
     if (np.bincount(spot[inside], minlength=len(boxes.group)) == 0).any():
         raise broken("nobody of its group was seen in a sample")
     seen = np.unique(np.stack([user[inside], spot[inside]]), axis=1).shape[1]
-    return 1 - seen / int(boxes.size.sum())
+    return 1 - int(seen) / int(boxes.size.sum())
 
 
 def _rows_of_users(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import AUDIT, MEMBERS, read_json
-from flowveil._release.write import MANIFEST, REPORT, TRAJECTORIES, find_release
+from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, find_release, read_json
 from flowveil._verify.broken import broken
 from flowveil._verify.words import TRAJECTORIES_ABSENCE, trajectories_promise_in_words
 
@@ -30,9 +29,7 @@ _PROMISE = {"kind", "k", "unit", "records", "samples", "max_extent", "max_durati
 _TIME = pa.timestamp("us", tz="UTC")
 _EDGES = {"t0": _TIME, "t1": _TIME, **dict.fromkeys(("lon0", "lat0", "lon1", "lat1"), pa.float64())}
 _COLUMNS = pa.schema({"group": pa.int64(), "size": pa.int64(), **_EDGES})
-_MEMBER_COLUMNS = pa.schema(
-    {"user_id": pa.string(), "group": pa.int64(), "kept": pa.int64(), "suppressed": pa.int64()}
-)
+_MEMBER_COLUMNS = pa.schema({"user_id": pa.string(), "group": pa.int64(), "kept": pa.int64(), "suppressed": pa.int64()})
 _HINT = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
 
 

@@ -5,60 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
 TRAJECTORIES_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 
 def promise_in_words(promise: Mapping[str, Any]) -> str:
-    """Return the promise of a release of flows in plain words, sentence by sentence in the order of the format."""
+    """Return the promise of a release of flows in plain words."""
+    return " ".join(_sentences(promise))
+
+
+def _sentences(promise: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is promised, in the order of the format."""
     k, unit = promise["k"], promise["unit"]
-    exact, totals = promise["volumes"] == "exact", "totals" in promise
-    sentences: list[tuple[bool, str]] = [
-        (
-            unit == "trip",
-            f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them.",
-        ),
-        (unit != "trip", f"Every flow is shared by at least {k} different values of {unit}."),
-        ("k_weight" in promise, f"Every flow stands for at least {_people(promise)}."),
-        ("k_weight" in promise and k == 1, "Single participants are not protected."),
-        (
-            "min_tiles" in promise,
-            f"Both ends of every flow are areas of at least {promise.get('min_tiles')} tiles (on a grid: tiles that "
-            "occur in the data at that end).",
-        ),
-        (exact, "The volume of a flow is the true number of trips between its two areas."),
-        (not exact, "The volume of a flow is at most the true number of trips between its two areas."),
-        (
-            promise["areas"] == "overlapping",
-            "Areas of different flows may overlap, so that a trip may lie in several flows.",
-        ),
-        (True, "No trip is counted in two flows."),
-        (
-            "max_suppression" in promise,
-            f"At most {100 * promise.get('max_suppression', 0):g} % of the usable trips were left out"
-            f"{' of the groups' if totals else ''}.",
-        ),
-        (
-            "shapes" in promise,
-            "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie.",
-        ),
-        (
-            totals,
-            "The group total counts all groups together, where groups and totals give no smaller crowd away; what else "
-            "is said of flows holds for totals and for the other groups by themselves.",
-        ),
-        (
-            "elsewhere" in promise,
-            "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow.",
-        ),
-    ]
-    return " ".join(sentence for is_said, sentence in sentences if is_said)
+    if unit == "trip":
+        yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+    else:
+        yield f"Every flow is shared by at least {k} different values of {unit}."
+    if "k_weight" in promise:
+        yield f"Every flow stands for at least {_people(promise)}."
+    if "k_weight" in promise and k == 1:
+        yield "Single participants are not protected."
+    if "min_tiles" in promise:
+        yield f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles"
+        yield "(on a grid: tiles that occur in the data at that end)."
+    most = "" if promise["volumes"] == "exact" else "at most "
+    yield f"The volume of a flow is {most}the true number of trips between its two areas."
+    if promise["areas"] == "overlapping":
+        yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    yield "No trip is counted in two flows."
+    if "max_suppression" in promise:
+        of_groups = " of the groups" if "totals" in promise else ""
+        yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
+    if "shapes" in promise:
+        yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
+    if "totals" in promise:
+        yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
+        yield "what else is said of flows holds for totals and for the other groups by themselves."
+    if "elsewhere" in promise:
+        yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
 
 
 def _people(promise: Mapping[str, Any]) -> str:
-    weight, unit = promise.get("k_weight", 0), promise["unit"]
+    weight, unit = promise["k_weight"], promise["unit"]
     if weight == "auto":
         one = "trip" if unit == "trip" else f"value of {unit}"
         return f"{promise['k']} times as many people of the population as one {one} does on average"
@@ -94,7 +84,9 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
             "Noise was added to every pair of tiles, and those below one are not listed. A listed pair may have had no "
             "trips, and one that is not listed may have had some."
         )
-    return "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
+    return (
+        "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
+    )
 
 
 def trajectories_promise_in_words(k: int) -> str:
@@ -104,4 +96,3 @@ def trajectories_promise_in_words(k: int) -> str:
         "and time span of a trajectory at least one of its users was seen; not all of them need to have been. Nobody's "
         "samples are in two trajectories."
     )
-
