@@ -1,4 +1,4 @@
-"""H3 indexes as uint64 arrays: the one module that calls h3ronpy, with h3 in its place where it is missing."""
+"""H3 indexes as uint64 arrays: the one module of makers that calls h3ronpy, with h3 in its place."""
 
 from __future__ import annotations
 
