@@ -61,7 +61,7 @@ def wait_for(condition, patience: Patience | None = None):
     return answer
 
 
-def run(command, patience: Patience | None = None, **options) -> subprocess.CompletedProcess[str]:
+def run_program(command, patience: Patience | None = None, **options) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; return its exit code and what it printed, as text."""
     patience = patience or Patience()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -15,14 +14,15 @@ import pyspark
 import pytest
 
 from tests.postgres import free_port
+from tests.waiting import wait_for
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 ENVIRONMENT = {
     "SPARK_LOCAL_IP": "127.0.0.1",
     "PYSPARK_PYTHON": sys.executable,
-    "SPARK_CONF_DIR": str(Path(__file__).parent / "spark"),  # as a cluster of two cores would be configured
-}
-PATIENCE = 180  # seconds; some when the machine is idle
+    "SPARK_CONF_DIR": str(Path(__file__).parent / "configuration"),  # as a cluster of two cores would be configured
+    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]),
+}  # the last for functions of tests
 
 
 @contextmanager
@@ -50,25 +50,38 @@ def kill(process):
     process.wait()
 
 
+class Cluster:
+    """A master and two workers with one core each, and the folder that they write to."""
+
+    def __init__(self, folder, stack):
+        """Start the processes; the stack ends them."""
+        self.folder, self._stack = folder, stack
+        self.url = f"spark://127.0.0.1:{free_port()}"
+        port = self.url.rsplit(":", 1)[1]
+        master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", "0"]
+        self._log = folder / "master.log"
+        stack.enter_context(_process(self._log, *master))
+        wait_for(lambda: "New state: ALIVE" in self._log.read_text())
+        self._started = 0
+        self.workers = []
+        self.complete()
+
+    def complete(self):
+        """Start workers in place of those that were killed, and wait until the master knows them."""
+        living = [worker for worker in self.workers if worker.poll() is None]
+        command = ["org.apache.spark.deploy.worker.Worker", "-c", "1", "-m", "1g", "--webui-port", "0", self.url]
+        for _ in range(2 - len(living)):
+            self._started += 1
+            log = self.folder / f"worker-{self._started}.log"
+            living.append(self._stack.enter_context(_process(log, *command)))
+        self.workers = living
+        wait_for(lambda: self._log.read_text().count("Registering worker") == self._started)
+
+
 @contextmanager
 def cluster(folder):
-    """Start a master and two workers with one core each; return the URL and the workers."""
+    """Start a cluster, or skip the test with the reason."""
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not installed (Debian: apt-get install openjdk-17-jre-headless)")
-    url = f"spark://127.0.0.1:{free_port()}"
-    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", url.rsplit(":", 1)[1]]
-    worker = ["org.apache.spark.deploy.worker.Worker", "-c", "1", "-m", "1g", "--webui-port", "0", url]
     with ExitStack() as stack:
-        stack.enter_context(_process(folder / "master.log", *master, "--webui-port", "0"))
-        wait_for(lambda: "New state: ALIVE" in (folder / "master.log").read_text())
-        workers = [stack.enter_context(_process(folder / f"worker-{number}.log", *worker)) for number in range(2)]
-        wait_for(lambda: (folder / "master.log").read_text().count("Registering worker") == 2)
-        yield url, workers
-
-
-def wait_for(condition):
-    """Wait until something is true."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.1)
+        yield Cluster(folder, stack)
