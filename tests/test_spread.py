@@ -27,12 +27,13 @@ from flowveil._processes.spread import over_cores
 from flowveil.synthetic import City
 from tests.hostile import marks, plant
 from tests.test_time_and_groups import many_matrices
+from tests.waiting import wait_for
 
 EACH = {"budget": "each"}
 METHODS = {name: {} for name in ("atg-dual", "atg-soft", "odkanon", "oigh", "knapsack", "suppression", "uniform-tiles")}
 METHODS |= dict.fromkeys(("mosaic", "nested", "crosscut"), EACH)
 ROOT = Path(__file__).parents[1]
-PATIENCE = 60  # seconds for processes to start or end
+LONG = 3_600  # seconds: what takes as long is ended by others
 
 
 def one_by_one(function, parts, _):
@@ -208,7 +209,7 @@ def interrupt(asking, folder, part):
     """Press Ctrl-C when the helper is at work, which then would work for long."""
     meet(asking, folder)
     if os.getpid() != asking:
-        time.sleep(PATIENCE)
+        time.sleep(LONG)
     if part > 0:
         raise KeyboardInterrupt
 
@@ -219,7 +220,7 @@ def test_interrupt(helped, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         over_cores(partial(interrupt, os.getpid(), tmp_path), range(40), ())
 
-    assert time.monotonic() < start + PATIENCE
+    assert time.monotonic() < start + LONG
     assert [process.returncode for process in helped] == [-signal.SIGKILL]
 
 
@@ -227,7 +228,7 @@ def sleep(folder, part):
     """Tell who is at work, and take long but for the first part."""
     (Path(folder) / str(os.getpid())).touch()
     if part:
-        time.sleep(PATIENCE)
+        time.sleep(LONG)
 
 
 ASKING = """
@@ -265,14 +266,6 @@ def running(process):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def wait_for(condition):
-    """Wait until something is true."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("program", ["", "/no/such/program"])
