@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 class FlowveilError(Exception):
@@ -28,6 +28,16 @@ class FlowveilError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}"
+
+    def __reduce__(self) -> tuple[Callable[..., FlowveilError], tuple[type[FlowveilError], str, str]]:
+        # So that it can be sent to another process: subclasses are made from other arguments.
+        return _remade, (type(self), self.message, self.hint)
+
+
+def _remade(kind: type[FlowveilError], message: str, hint: str) -> FlowveilError:
+    error = kind.__new__(kind)
+    FlowveilError.__init__(error, message, hint)
+    return error
 
 
 class InputError(FlowveilError):
