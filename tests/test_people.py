@@ -12,12 +12,12 @@ import h3.api.basic_str as h3
 import numpy as np
 import pyarrow as pa
 import pytest
+from flowveil._cli.presets import PRESETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil._cli.commands import run
-from flowveil._cli.presets import PRESETS
 from flowveil._flows import WEIGHT_UNIT
 from flowveil._methods import find_method
 from flowveil._release.manifest import promise_text

@@ -16,7 +16,7 @@ from flowveil._folder import read_json
 from flowveil._matrices.manifest import CELLS_FORMAT, FLOWS_FORMAT
 from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.release import AREAS, CELLS, FLOWS, MANIFEST
-from flowveil._places import parse_bbox
+from flowveil._options import parse_bbox
 from flowveil._release.write import find_release
 from flowveil._shapes import shapes_from_wkb
 

@@ -13,7 +13,7 @@ from flowveil._matrices.ladder import runs
 from flowveil._matrices.read import broken, read_noisy
 from flowveil._matrices.release import AREAS, CELLS, FLOWS, MANIFEST
 from flowveil._matrices.tiles import make_tile_grid, make_zone_grid
-from flowveil._places import parse_bbox
+from flowveil._options import parse_bbox
 from flowveil._release import REPORT, read_audit, remembered
 from flowveil._report import CHECKED_REPORT, check_report
 

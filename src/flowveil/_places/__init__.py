@@ -1,6 +1,5 @@
 """Places: tiles, the hierarchies above them, and what areas look like."""
 
-from flowveil._places.bbox import parse_bbox
 from flowveil._places.choose import choose_places
 from flowveil._places.geodesy import meters_between
 from flowveil._places.h3grid import H3Grid
@@ -39,7 +38,6 @@ __all__ = [
     "depths",
     "make_frame",
     "meters_between",
-    "parse_bbox",
     "read_zones",
     "tile_bounds",
     "tile_points",

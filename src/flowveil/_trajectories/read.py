@@ -10,6 +10,7 @@ import numpy as np
 from flowveil import _engine as engine
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._errors import InputError, UnknownNameError
+from flowveil._options import parse_columns, parse_memory, parse_whole
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class SampleSource:
     mapping: dict[str, str] = field(default_factory=dict)
     where: engine.Condition | None = None
 
-    def read(self, memory: str | None = None) -> Samples:
+    def read(self, memory: int | None = None) -> Samples:
         """Read all usable rows."""
         return read_samples(self.source, self.columns, self.where, memory)
 
@@ -78,11 +79,11 @@ def read_trajectories(
     source: Any,
     bbox: str | Iterable[float] | None,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     step: str = DEFAULT_STEP,
     min_samples: int = 1,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Trajectories:
     """Read trajectories from a file, a glob of files or a table, and snap them to the grid.
 
@@ -91,18 +92,24 @@ def read_trajectories(
     step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
     """
     grid = make_grid(bbox, step)
-    if min_samples < 1:
-        raise InputError(f"the least number of samples is {min_samples}", "give --min-samples 1 or more")
+    min_samples = parse_min_samples(min_samples)
+    allowed = None if memory is None else parse_memory(memory)
     origin = describe(source, columns, where)
-    return snap(origin.read(memory), grid, min_samples, origin)
+    return snap(origin.read(allowed), grid, min_samples, origin)
 
 
-def describe(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
+def parse_min_samples(value: Any) -> int:
+    """Return how many samples a user must have."""
+    return parse_whole(value, "min_samples", "give --min-samples 1 or more")
+
+
+def describe(source: Any, columns: str | Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
     """Open a source and find its columns, or raise with what is missing."""
+    mapping = parse_columns(columns)
     opened = engine.open_source(source)
     available = engine.column_names(opened)
     kept = engine.check_condition(opened, where)
-    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
+    return SampleSource(opened, _recognize(available, mapping), mapping, kept)
 
 
 def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSource | None = None) -> Trajectories:

@@ -49,7 +49,7 @@ class TrajectoryVerification:
 
 
 def verify(
-    path: str | Path, against: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    path: str | Path, against: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from, or raise VerificationError.
 

@@ -66,7 +66,7 @@ def verify(
     trips: Any = None,
     *,
     zones: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
 ) -> Verification:
