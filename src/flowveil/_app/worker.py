@@ -41,7 +41,8 @@ def _answer(tasks: Tasks, order: dict[str, Any], tell: Any) -> dict[str, Any]:
     try:
         return {"result": tasks.run(order["kind"], order["arguments"], tell)}
     except FlowveilError as error:
-        return {"error": error.message, "hint": error.hint}
+        message, hint = error.with_keywords()
+        return {"error": message, "hint": hint}
     except MemoryError:  # also Arrow's
         return {"error": "there is not enough memory", "hint": "use a coarser grid, or a machine with more"}
     except BrokenPipeError:

@@ -70,7 +70,8 @@ def anonymize(
     together = {"elsewhere": elsewhere, "totals": totals, "beside": beside, "areas_from": areas_from}
     options = given(trips, demand, noise)
     if name := choose_noise(demand.method, noise.epsilon, options):
-        options |= {option: value for option, value in (steering | together).items() if value not in (None, False)}
+        others = steering | together
+        options |= {option: value for option, value in others.items() if value is not None and value is not False}
         counting = {option: value for option, value in options.items() if option not in _OF_NOISE}
         with progress() as doing:
             noisy = fv.add_noise(

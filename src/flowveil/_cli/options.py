@@ -22,8 +22,17 @@ if TYPE_CHECKING:
 
 
 def number(*names: str, parse: Callable[[Any], Any], metavar: str, help: str) -> Any:  # noqa: A002  as Typer calls it
-    """Return an option whose text the library reads."""
-    return typer.Option(*names, parser=parse, metavar=metavar, help=help)
+    """Return an option whose text the library reads; what it says of a wrong one is said of the option."""
+
+    def read(text: Any) -> Any:
+        try:
+            return parse(text)
+        except InputError as error:
+            wrong = typer.BadParameter(error.message)
+            wrong.hint = error.hint  # type: ignore[attr-defined]
+            raise wrong from None
+
+    return typer.Option(*names, parser=read, metavar=metavar, help=help)
 
 
 WHOLE, NUMBER = "<int>", "<float>"

@@ -113,7 +113,8 @@ def count_for_noise(trips: Any, method: str, given: Mapping[str, Any]) -> Matrix
     rest = dict(given)
     read = {name: rest.pop(name) for name in _OF_READING if name in rest}
     if "frames" in rest:
-        source = open_source(trips, read.pop("query", None))
+        query = read.pop("query", None)
+        source = trips if query is None else open_source(trips, query)
         return build_frame_matrix(source, rest.pop("bbox", None), rest.pop("cells", DEFAULT_CELLS), **read, **rest)
     if isinstance(trips, Trips):
         for option in read:

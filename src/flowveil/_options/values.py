@@ -20,7 +20,7 @@ def shown(value: Any) -> str:
         text = value.strip() if isinstance(value, str) and _is_number(value) else repr(value)
     except ValueError:  # a whole number of thousands of digits has no text
         return "a number of thousands of digits"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
 
 
 def parse_whole(value: Any, name: str, hint: str, least: int = 1, most: int = LARGEST_NUMBER) -> int:
