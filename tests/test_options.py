@@ -184,7 +184,7 @@ class TestMemory:
         monkeypatch.setattr(local, "aggregate", lambda *given: told.append(given[2]) or count(*given))
         monkeypatch.setattr(_app, "serve", lambda _, limit, **__: told.append(limit))
         worker = {"status": "failed", "note": "not run"}
-        monkeypatch.setattr(comparison, "run_worker", lambda *given: told.append(given[3]) or worker)
+        monkeypatch.setattr(comparison, "limited_row", lambda *given: told.append(given[3]) or worker)
         return told
 
     def doors(self, trips, folder, amount):

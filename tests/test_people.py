@@ -12,7 +12,6 @@ import h3.api.basic_str as h3
 import numpy as np
 import pyarrow as pa
 import pytest
-from flowveil._cli.presets import PRESETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil._flows import WEIGHT_UNIT
 from flowveil._methods import find_method
+from flowveil._options import PRESETS
 from flowveil._release.manifest import promise_text
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import METHODS

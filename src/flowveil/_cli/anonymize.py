@@ -25,9 +25,10 @@ from flowveil._cli.options import (
     warn_of_one,
 )
 from flowveil._cli.terminal import progress, show
+from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import AUTO, parse_max_gbar, parse_max_suppression
-from flowveil._release import check_target, parse_demand
+from flowveil._release import parse_demand
 
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 

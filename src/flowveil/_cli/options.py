@@ -14,8 +14,9 @@ import flowveil as fv
 from flowveil._cli.terminal import note
 from flowveil._engine import DUCKDB, describe_input, open_source
 from flowveil._errors import InputError
+from flowveil._folder import read_audit, remembered
 from flowveil._options import DEFAULT_LOSS, PRESETS, parse_columns, parse_k, parse_k_weight, parse_min_tiles
-from flowveil._release import DEFAULT_METHOD, read_audit, remembered
+from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

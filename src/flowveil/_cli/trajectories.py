@@ -27,9 +27,8 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import note, print_json, progress, show
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
-from flowveil._folder import check_file, find_target, private_file
+from flowveil._folder import check_file, check_target, find_target, private_file
 from flowveil._options import parse_users
-from flowveil._release import check_target
 from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]

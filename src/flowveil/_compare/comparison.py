@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from flowveil._compare.process import run_worker
+from flowveil._compare.limits import limited_row
 from flowveil._compare.table import make_table
 from flowveil._engine import FileSource
 from flowveil._errors import InputError
@@ -112,16 +111,16 @@ def compare(
     make_requirement(check_flows(flows), asked.k, asked.k_weight, asked.min_tiles)
     if asked.verify and not isinstance(flows.provenance.source, FileSource):
         raise InputError("trips in memory cannot be verified by another process", "read the trips from files")
-    packed = pickle.dumps(_bare(flows))
+    sent = _bare(flows)
     rows: list[dict[str, Any]] = []
     for name in asked.methods:
-        job = pickle.dumps({"keywords": asked.keywords(name), "verify": asked.verify})
+        job = {"keywords": asked.keywords(name), "verify": asked.verify}
 
         def look(seconds: float, memory: int | None, name: str = name) -> None:
             if watch is not None:
                 watch(rows, name, seconds, memory)
 
-        rows.append({"method": name} | run_worker(job, packed, asked.time_limit, asked.memory_limit, look))
+        rows.append({"method": name} | limited_row(sent, job, asked.time_limit, asked.memory_limit, look))
     return make_table(rows)
 
 

@@ -2,14 +2,14 @@
 
 from flowveil._matrices.advice import WARNING as ADVICE_WARNING
 from flowveil._matrices.advice import advise, parse_trips
-from flowveil._matrices.answers import Answer, query
+from flowveil._matrices.answers import Answer, query_noisy
 from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_matrix, matrix_of_flows
 from flowveil._matrices.counting import CountingOptions, choose_noise, count_for_noise
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.measure import query_errors
 from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.points import Grid, Matrix, Points
-from flowveil._matrices.read import check_sums, is_noisy
+from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
 from flowveil._matrices.verify import verify_noisy
 
@@ -31,10 +31,10 @@ __all__ = [
     "check_sums",
     "choose_noise",
     "count_for_noise",
-    "is_noisy",
     "matrix_of_flows",
     "parse_trips",
-    "query",
     "query_errors",
+    "query_noisy",
+    "read_noisy",
     "verify_noisy",
 ]

@@ -10,19 +10,19 @@ import numpy as np
 import shapely
 
 from flowveil._errors import InputError
-from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._folder import CELLS
+from flowveil._matrices.read import check_sums
 from flowveil._noise import variance
 from flowveil._options import parse_bbox, parse_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     import numpy.typing as npt
     import pyarrow as pa
 
     from flowveil._arrays import BoolArray, FloatArray
-    from flowveil._matrices.read import WrittenRelease
+    from flowveil._matrices.release import NoisyRelease
     from flowveil._places import BoundingBox
 
 _CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
@@ -80,8 +80,8 @@ class _Cover:
         return _Cover(self.share[rows], self.inside[rows], self.touched[rows])
 
 
-def query(
-    release: str | Path,
+def query_noisy(
+    written: NoisyRelease,
     *,
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
@@ -97,7 +97,6 @@ def query(
     wanted = {"origin": origin, "destination": destination} | {f"stop {at}": box for at, box in numbered.items()}
     wanted |= parse_pairs(places or {}, "place_bbox")
     boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}
-    written = read_noisy(release)
     check_sums(written.manifest)
     known = written.manifest["options"].get("places", ["origin", "destination"])
     for name in boxes:
@@ -105,13 +104,14 @@ def query(
             raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
     everywhere = np.ones(len(written.counts), bool)
     cover = _Cover(everywhere.astype(np.float64), everywhere, everywhere)
+    cover_place = _of_cells if CELLS in written.tables else _of_areas
     for place, box in boxes.items():
-        one = _of_cells(written, place, box) if written.areas is None else _of_areas(written, written.areas, place, box)
+        one = cover_place(written, place, box)
         cover = cover.also(one)
     return _answer(written, cover)
 
 
-def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
+def _answer(release: NoisyRelease, cover: _Cover) -> Answer:
     """Return the sum of the shares of all boxes, and what it can be at least and at most."""
 
     def total(share: FloatArray | BoolArray) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
     )
 
 
-def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
+def _of_cells(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     """Return how the boxes of cells lie in a query at one place."""
     options = release.manifest["options"]
     west, south, east, north = options["bbox"]
@@ -149,9 +149,9 @@ def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
     return _Cover(share, share == 1, share > 0)
 
 
-def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: BoundingBox) -> _Cover:
+def _of_areas(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     """Return how flows lie in a query at one of their ends. All trips lie in the bbox of the release."""
-    areas = areas.filter(np.array(areas["side"].to_pylist()) == place)
+    areas = release.areas.filter(np.array(release.areas["side"].to_pylist()) == place)
     whole = tuple(release.manifest["options"]["bbox"])
     shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
     low, high = _extent(areas, shapes)
@@ -159,7 +159,7 @@ def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: Boundin
     inside = shapely.clip_by_rect(shapes, *whole)
     size = shapely.area(inside)
     part = shapely.area(shapely.clip_by_rect(inside, *box)) / np.where(size > 0, size, 1)
-    # An area that only touches the edge of the bbox counts where its centre comes nearest to the bbox.
+    # An area that only touches the edge of the bbox counts where its center comes nearest to the bbox.
     center = np.column_stack([areas["lon"].to_numpy(), areas["lat"].to_numpy()])
     center = np.clip(center, whole[:2], whole[2:])
     nearest = ((box[:2] <= center) & (center <= box[2:])).all(axis=1)

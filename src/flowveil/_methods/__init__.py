@@ -2,4 +2,4 @@
 
 from flowveil._methods.registry import Method, Option, find_method, methods
 
-__all__ = ["Method", "Option", "find_method", "methods"]
+__all__ = ["FrontierPoint", "Method", "Option", "find_method", "methods"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._errors import InputError
 from flowveil._flows import WEIGHT_UNIT, least_weight
@@ -13,6 +13,14 @@ from flowveil._options import AUTO, parse_k, parse_k_weight, parse_min_tiles
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows, Measures
+
+
+class Least(NamedTuple):
+    """What a flow must have at least, in whole numbers: what compiled loops test."""
+
+    crowd: int  # persons when the flows have a unit, else trips
+    weight: int  # in millionths; 0 without a test of weight
+    tiles: int  # at both ends
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,11 @@ class Requirement:
     def least_weight(self) -> int:
         """The weight that is enough, in millionths; 0 without a test of weight."""
         return least_weight(self.k_weight)
+
+    @property
+    def least(self) -> Least:
+        """The tests, as compiled loops take them."""
+        return Least(self.k, self.least_weight, self.min_tiles)
 
     def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
         """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""

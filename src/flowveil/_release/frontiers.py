@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from flowveil._flows import Flows
-    from flowveil._methods import Method
-    from flowveil._methods.frontier import FrontierPoint
+    from flowveil._methods import FrontierPoint, Method
 
 _SCHEMA = pa.schema(
     {

@@ -6,7 +6,7 @@ from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
-from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
+from flowveil._trajectories.read import Trajectories, describe, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
 from flowveil._trajectories.verification import TrajectoryVerification, verify
 
@@ -22,6 +22,7 @@ __all__ = [
     "TrajectoryVerification",
     "anonymize",
     "baseline",
+    "describe",
     "evaluate",
     "gap",
     "make_grid",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil import _engine as engine
-from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
+from flowveil._engine import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._options import parse_columns, parse_memory, parse_whole
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
@@ -53,7 +53,7 @@ class Trajectories:
     x: IntArray  # column
     y: IntArray  # row
     rows: IntArray  # input rows of each sample
-    origin: SampleSource | None = None
+    provenance: SampleSource | None = None
     min_samples: int = 1
     dropped: dict[str, int] = field(default_factory=dict)  # input rows by reason
     short_users: int = 0
@@ -94,8 +94,8 @@ def read_trajectories(
     grid = make_grid(bbox, step)
     min_samples = parse_min_samples(min_samples)
     allowed = None if memory is None else parse_memory(memory)
-    origin = describe(source, columns, where)
-    return snap(origin.read(allowed), grid, min_samples, origin)
+    provenance = describe(source, columns, where)
+    return snap(provenance.read(allowed), grid, min_samples, provenance)
 
 
 def parse_min_samples(value: Any) -> int:
@@ -112,7 +112,7 @@ def describe(source: Any, columns: str | Mapping[str, str] | None = None, where:
     return SampleSource(opened, _recognize(available, mapping), mapping, kept)
 
 
-def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSource | None = None) -> Trajectories:
+def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
     """Put samples on the grid: those in the box, of users who have enough of them."""
     west, south, east, north = grid.bbox
     inside = (samples.lon >= west) & (samples.lon <= east) & (samples.lat >= south) & (samples.lat <= north)
@@ -135,7 +135,7 @@ def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSourc
         x=table[2],
         y=table[3],
         rows=rows,
-        origin=origin,
+        provenance=provenance,
         min_samples=min_samples,
         dropped=dropped,
         short_users=len(samples.users) - len(users),
