@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import signal
-import subprocess
 import sys
-import types
 from pathlib import Path
 
 import h3
@@ -19,6 +16,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli.commands import app, run
+from tests.waiting import run_program
 
 PROJECT = Path(__file__).parent.parent
 DOCUMENT = PROJECT / "docs" / "command-line.md"
@@ -135,43 +133,6 @@ class TestDocuments:
         assert capsys.readouterr().out.startswith("flowveil 0.")
 
 
-class TestPublicNames:
-    """The Python API is flat and complete."""
-
-    def test_sorted(self):
-        """Names are listed once, in order."""
-        assert fv.__all__ == sorted(set(fv.__all__))
-
-    def test_complete(self):
-        """Everything public is listed, and everything listed is there."""
-        public = {
-            name
-            for name, value in vars(fv).items()
-            if not name.startswith("_") and not isinstance(value, types.ModuleType)
-        }
-
-        # Functions hide the packages of the same name, which are no part of the API.
-        assert public == set(fv.__all__)
-
-    @pytest.mark.parametrize("name", fv.__all__)
-    def test_documented(self, name):
-        """Everything public says what it is."""
-        assert inspect.getdoc(getattr(fv, name))
-
-    def test_promised_names(self):
-        """The names of the interface are there."""
-        assert {
-            "anonymize",
-            "build_flows",
-            "evaluate",
-            "frontier",
-            "methods",
-            "read_release",
-            "read_trips",
-            "verify",
-        } <= set(fv.__all__)
-
-
 class TestDemo:
     """The first thing people try."""
 
@@ -261,7 +222,7 @@ class TestProcess:
 
     def start(self, *arguments, **options):
         """Run the console script."""
-        return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=60, check=False, **options)
+        return run_program([SCRIPT, *arguments], **options)
 
     def test_done(self, city_trips, tmp_path):
         """0, with the summary on stdout, notes on stderr, and no progress bar in a pipe."""
@@ -284,7 +245,7 @@ class TestProcess:
         """2 for bad input, through python -m as well."""
         module = [sys.executable, "-m", "flowveil", "anonymize", "nope.csv", "-o", "out"]
 
-        done = subprocess.run(module, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+        done = run_program(module, cwd=tmp_path)
 
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.splitlines()[0] == "error: there is no file 'nope.csv'"
@@ -294,7 +255,7 @@ class TestProcess:
         """A reader that leaves early is no error."""
         command = f"{SCRIPT} methods --json | head -c 1; exit ${{PIPESTATUS[0]}}"
 
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+        done = run_program(["bash", "-c", command])
 
         assert done.stderr == ""
         assert done.stdout == "["
@@ -305,9 +266,7 @@ class TestProcess:
         code += "f.build_flows = lambda *a, **k: os.kill(os.getpid(), signal.SIGINT) or signal.pause()\n"
         code += "f.read_trips = lambda *a, **k: None\nc.main(['anonymize', 'x', '-o', 'out'])"
 
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
-        )
+        done = run_program([sys.executable, "-c", code], cwd=tmp_path)
 
         assert done.returncode == 128 + signal.SIGINT
         assert done.stderr.startswith("error: interrupted\nhint: ")

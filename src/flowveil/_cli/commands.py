@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
-from importlib.metadata import version
 from typing import Any
 
 import typer
@@ -26,6 +24,7 @@ from flowveil._cli import (
     trajectories,
     verify,
 )
+from flowveil._cli.entry import show_version
 from flowveil._errors import FlowveilError
 
 app = typer.Typer(
@@ -57,7 +56,7 @@ _INTERRUPTED = 130  # what shells expect after Ctrl-C
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"flowveil {version('flowveil')}")
+        show_version()
         raise typer.Exit
 
 
@@ -66,11 +65,6 @@ def _options(
     _version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Publish mobility data safely: flows in which every traveler hides in a crowd."""
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 the promise cannot be kept or does not hold, 2 bad input or usage."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 
 
 def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end

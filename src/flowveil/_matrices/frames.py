@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, check_cells, public_box
-from flowveil._matrices.points import Grid, Matrix, Origin, Points
+from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._noise import public_random
-from flowveil._trajectories.read import describe
+from flowveil._trajectories import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine.samples import Samples
+    from flowveil._engine import Samples
 
 DEFAULT_FRAMES = "morning=6-10,noon=11-14,evening=17-21"
 _HOUR = 3_600_000_000  # in microseconds
@@ -58,7 +58,7 @@ def build_frame_matrix(
     inside = _inside(places, grid.bbox)
     kept = _bounded(user[inside], max_trips_per_person)
     distinct, counts = np.unique(_cells(places[inside][kept], grid), axis=0, return_counts=True)
-    origin = Origin(
+    provenance = Provenance(
         source=source.source,
         columns=source.mapping,
         where=source.where,
@@ -68,20 +68,20 @@ def build_frame_matrix(
         beyond_bound=int(inside.sum() - kept.sum()),
     )
     points = Points(distinct.reshape(-1, 2 * len(named)), counts.astype(np.int64), grid.lengths)
-    return Matrix(points, grid, source.columns["user"], max_trips_per_person, origin)
+    return Matrix(points, grid, source.columns["user"], max_trips_per_person, provenance)
 
 
 def parse_frames(text: str) -> dict[str, tuple[int, int]]:
     """Return first and last hour (excluded) of each frame by name."""
-    found: dict[str, tuple[int, int]] = {}
+    frames: dict[str, tuple[int, int]] = {}
     for part in text.split(","):
         match = _FRAME.fullmatch(part.strip())
         start, end = (int(match["start"]), int(match["end"])) if match else (0, 0)
         name = (match["name"] if match else None) or f"{start}-{end}"
-        if not 0 <= start < end <= 24 or name in found:
+        if not 0 <= start < end <= 24 or name in frames:
             raise InputError(f"{part!r} is not a frame of a day", f"write frames like {DEFAULT_FRAMES}")
-        found[name] = (start, end)
-    return found
+        frames[name] = (start, end)
+    return frames
 
 
 def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, Any, int]:
@@ -107,8 +107,8 @@ def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tup
 def _inside(places: Any, bbox: tuple[float, float, float, float]) -> BoolArray:
     west, south, east, north = bbox
     lon, lat = places[:, ::2], places[:, 1::2]
-    found: BoolArray = ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1)
-    return found
+    inside: BoolArray = ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1)
+    return inside
 
 
 def _bounded(user: IntArray, most: int) -> BoolArray:
@@ -126,5 +126,5 @@ def _cells(places: Any, grid: Grid) -> IntArray:
     west, south, east, north = grid.bbox
     low = np.tile([west, south], len(grid.places))
     size = np.tile([east - west, north - south], len(grid.places))
-    found: IntArray = np.minimum(np.floor((places - low) / size * grid.cells), grid.cells - 1).astype(np.int64)
-    return found
+    cells: IntArray = np.minimum(np.floor((places - low) / size * grid.cells), grid.cells - 1).astype(np.int64)
+    return cells

@@ -11,8 +11,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._places import H3Grid, Zones, choose_places
-from flowveil._places.geodesy import square_kilometers
+from flowveil._places import H3Grid, Zones, choose_places, square_kilometers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,8 +50,8 @@ class TileGrid:
         keys = self.tree.key[self.ladder.leaf]
         order = np.argsort(keys)
         place = np.minimum(np.searchsorted(keys, tiles, sorter=order), len(keys) - 1)
-        found = order[place]
-        return np.where(keys[found] == tiles, found, -1)
+        position = order[place]
+        return np.where(keys[position] == tiles, position, -1)
 
     def settings(self) -> dict[str, Any]:
         """Return the grid for the manifest."""
