@@ -22,7 +22,7 @@ from tests.waiting import run_program
 DYING = """
 import os, signal, sys
 from importlib import import_module
-from flowveil._cli.commands import run_program
+from flowveil._cli.commands import run
 
 module, name, moment = sys.argv[1], sys.argv[2], int(sys.argv[3])
 owner = import_module(module)
