@@ -16,7 +16,7 @@ from flowveil._folder.files import (
     public_file,
     settle,
 )
-from flowveil._folder.json import parse_json, read_json
+from flowveil._folder.json import Json, parse_json, read_json
 from flowveil._folder.scratch import own_folder, scratch_folder
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "BESIDE",
     "MEMBERS",
     "PRIVATE_REPORT",
+    "Json",
     "check_file",
     "check_folder",
     "find_target",
