@@ -18,7 +18,7 @@ HOUSE = Path(fv.__file__).parent
 LAYERS = [
     "_errors _arrays",
     "_options _memory",
-    "_folder _processes _shapes",
+    "_folder _processes",
     "_engine _noise _synthetic _charts",
     "_places _trips",
     "_times",

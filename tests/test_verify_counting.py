@@ -13,9 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil import verify
 from flowveil._errors import InputError, VerificationError
 from flowveil._places import h3grid, h3index
-from flowveil._verify import cells, count, verify
+from flowveil._verify import cells, count
 from flowveil._verify.cells import Cells
 from flowveil._verify.outlines import Outlines
 from flowveil._verify.persons import Persons

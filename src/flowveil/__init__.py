@@ -13,8 +13,9 @@ if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import compare
     from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
-    from flowveil._export import Export, export
+    from flowveil._export import Export
     from flowveil._flows import Flows, build_flows
+    from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
     from flowveil._matrices import (
         Matrix,
         NoisyRelease,
@@ -23,15 +24,13 @@ if _typing.TYPE_CHECKING:
         build_frame_matrix,
         build_matrix,
         build_tile_matrix,
-        query,
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reconstruct import Reconstruction, reconstruct
-    from flowveil._release import Frontier, Release, anonymize, evaluate, frontier, read_release
-    from flowveil._report import report
+    from flowveil._reconstruct import Reconstruction
+    from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._trips import Trips, read_trips
-    from flowveil._verify import Verification, verify
+    from flowveil._verify import Verification
 
     __version__: str
 else:
@@ -39,8 +38,9 @@ else:
     _NAMES = {
         "_compare": ["compare"],
         "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
-        "_export": ["Export", "export"],
+        "_export": ["Export"],
         "_flows": ["Flows", "build_flows"],
+        "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
         "_matrices": [
             "Matrix",
             "NoisyRelease",
@@ -49,15 +49,13 @@ else:
             "build_frame_matrix",
             "build_matrix",
             "build_tile_matrix",
-            "query",
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reconstruct": ["Reconstruction", "reconstruct"],
-        "_release": ["Frontier", "Release", "anonymize", "evaluate", "frontier", "read_release"],
-        "_report": ["report"],
+        "_reconstruct": ["Reconstruction"],
+        "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_trips": ["Trips", "read_trips"],
-        "_verify": ["Verification", "verify"],
+        "_verify": ["Verification"],
     }
     _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import shapely
 
-from flowveil._release import key_columns
+from flowveil._folder import key_columns
 from flowveil._report import land
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from flowveil._matrices import NoisyRelease
     from flowveil._release import Release
 
 _MOST_FLOWS = 30_000  # drawn; the strongest. What is published is in the download
@@ -22,7 +23,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 _SMALLEST = 0.05  # degrees: extent of a release that is one point
 
 
-def picture(release: Release) -> dict[str, Any]:
+def picture(release: Release | NoisyRelease) -> dict[str, Any]:
     """Return a release for the map; it is computed from the release alone."""
     areas = {row["area"]: row for row in release.areas.drop_columns("geometry").to_pylist()}
     number = {area: place for place, area in enumerate(areas)}

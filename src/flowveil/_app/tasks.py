@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import flowveil as fv
 from flowveil._app.picture import picture
 from flowveil._places import read_zones
+from flowveil._release import read_flows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +98,7 @@ class Tasks:
         tell("verifying the release against the trips")
         verification = fv.verify(written, places["trips"])
         tell("drawing the map")
-        (Path(folder) / "picture.json").write_text(json.dumps(picture(fv.read_release(written))), encoding="utf-8")
+        (Path(folder) / "picture.json").write_text(json.dumps(picture(read_flows(written))), encoding="utf-8")
         return {
             "metrics": release.metrics(),
             "total": flows.total,

@@ -13,8 +13,8 @@ from flowveil._cli.noise import NoiseOptions
 from flowveil._cli.noise import summary as noise_summary
 from flowveil._cli.options import DemandOptions, ElsewhereFlag, Output, Overwrite, Report, TripOptions, takes
 from flowveil._cli.terminal import progress, show
+from flowveil._folder import check_target
 from flowveil._problem import AUTO
-from flowveil._release import check_target
 
 
 @takes(TripOptions, DemandOptions, NoiseOptions)

@@ -156,7 +156,7 @@ def summary(release: NoisyRelease) -> str:
     unit = release.manifest["promise"]["unit"]
     crowd = "one trip" if unit == "trip" else f"one value of {unit}"
     return (
-        f"{len(release.boxes):,} boxes with noise, {int(release.boxes.counts.sum()):,} trips in all (noisy)\n"
+        f"{len(release.counts):,} boxes with noise, {int(release.counts.sum()):,} trips in all (noisy)\n"
         f"epsilon = {release.manifest['promise']['epsilon']:g} protects {crowd}\n"
         f"promise: {release.manifest['promise_text']}"
     )

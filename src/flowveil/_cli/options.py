@@ -17,9 +17,10 @@ from flowveil._cli.presets import PRESETS, choose_k
 from flowveil._cli.terminal import note
 from flowveil._engine import DUCKDB, SPARK, describe_input, open_source
 from flowveil._errors import InputError
+from flowveil._folder import read_audit, remembered
 from flowveil._methods import find_method
 from flowveil._problem import AUTO
-from flowveil._release import DEFAULT_LOSS, DEFAULT_METHOD, read_audit, remembered
+from flowveil._release import DEFAULT_LOSS, DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from flowveil._cli import options
 from flowveil._cli.parse import pairs
 from flowveil._cli.terminal import note, print_json, progress, show, warn
 from flowveil._errors import InputError
-from flowveil._matrices import query as ask
+from flowveil._kinds import query as ask
 from flowveil._matrices import query_errors
 
 _BOX = "W,S,E,N"

@@ -11,7 +11,7 @@ from flowveil._cli import options
 from flowveil._cli.parse import columns as parse_columns
 from flowveil._cli.terminal import print_json, progress
 from flowveil._errors import InputError
-from flowveil._report import report_numbers
+from flowveil._kinds import report_numbers
 
 
 def report(

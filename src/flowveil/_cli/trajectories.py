@@ -26,8 +26,7 @@ from flowveil._cli.parse import columns as parse_columns
 from flowveil._cli.terminal import note, print_json, progress, show
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
-from flowveil._folder import check_file, find_target, private_file
-from flowveil._release import check_target
+from flowveil._folder import check_file, check_target, find_target, private_file
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]

@@ -15,8 +15,8 @@ from flowveil._compare.peak import peak_memory
 from flowveil._engine import FileSource
 from flowveil._errors import FlowveilError
 from flowveil._folder import scratch_folder
+from flowveil._kinds import verify
 from flowveil._release import anonymize
-from flowveil._verify import verify
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray

@@ -8,12 +8,14 @@ from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.rows import Request
+from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
-from flowveil._engine.source import FileSource, QuerySource, Source, TableSource, open_source
+from flowveil._engine.source import FileSource, QuerySource, Source, TableSource, fingerprint, open_source
 from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
     "DUCKDB",
+    "SAMPLE_COLUMNS",
     "SPARK",
     "WEIGHT_UNIT",
     "Aggregate",
@@ -25,6 +27,7 @@ __all__ = [
     "PointCounts",
     "QuerySource",
     "Request",
+    "Samples",
     "Source",
     "TableSource",
     "Tree",
@@ -35,7 +38,9 @@ __all__ = [
     "count_points",
     "counting",
     "describe_input",
+    "fingerprint",
     "open_source",
+    "read_samples",
     "scan",
     "without_errors",
 ]

@@ -12,6 +12,7 @@ import pyarrow.feather
 
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._errors import InputError
+from flowveil._folder import fingerprint_files, fingerprint_text
 
 _ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _ONE_TYPE = "every column needs one type; turn ids into text"
@@ -64,6 +65,16 @@ class StreamSource:
 
 
 Source = FileSource | TableSource | QuerySource | CloudSource | StreamSource
+
+
+def fingerprint(source: Source | None) -> list[dict[str, Any]]:
+    """Return by what an input is known again: of its files name, size and SHA-256, in order, or of its query a hash.
+
+    Nothing for tables in memory, streams and the cloud.
+    """
+    if isinstance(source, QuerySource):
+        return fingerprint_text("query", source.query)
+    return fingerprint_files(source.paths) if isinstance(source, FileSource) else []
 
 
 def open_source(source: Any, query: str | None = None) -> Source:

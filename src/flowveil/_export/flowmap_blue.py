@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from flowveil._export.tables import as_moment
-from flowveil._release import TIMES
+from flowveil._folder import TIMES
 
 if TYPE_CHECKING:
     from pathlib import Path

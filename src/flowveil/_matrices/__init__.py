@@ -2,13 +2,13 @@
 
 from flowveil._matrices.advice import WARNING as ADVICE_WARNING
 from flowveil._matrices.advice import advise
-from flowveil._matrices.answers import Answer, query
+from flowveil._matrices.answers import Answer, query_noisy
 from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_matrix, matrix_of_flows
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.measure import query_errors
 from flowveil._matrices.methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
 from flowveil._matrices.points import Grid, Matrix, Points
-from flowveil._matrices.read import check_sums, is_noisy
+from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
 from flowveil._matrices.verify import verify_noisy
 
@@ -30,9 +30,9 @@ __all__ = [
     "build_matrix",
     "build_tile_matrix",
     "check_sums",
-    "is_noisy",
     "matrix_of_flows",
-    "query",
     "query_errors",
+    "query_noisy",
+    "read_noisy",
     "verify_noisy",
 ]

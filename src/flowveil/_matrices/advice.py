@@ -61,10 +61,11 @@ def advise(
 def _try(matrix: Matrix, name: str, epsilon: float, workloads: list[Workload], lattice: Any) -> dict[str, Any]:
     """Release the city once and measure; figures are null where the method refuses."""
     try:
-        boxes = add_noise(matrix, name, epsilon).boxes
+        release = add_noise(matrix, name, epsilon)
     except InputError as refused:
         return {"boxes": None, "refused": refused.message} | {workload.name: None for workload in workloads}
-    figures: dict[str, Any] = {"boxes": len(boxes), "refused": None}
+    boxes = release.boxes
+    figures: dict[str, Any] = {"boxes": len(release.counts), "refused": None}
     for workload in workloads:
         if isinstance(boxes, Boxes):
             answers = answer_boxes(workload, boxes)

@@ -9,19 +9,19 @@ import numpy as np
 import shapely
 
 from flowveil._errors import InputError
-from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._folder import CELLS
+from flowveil._matrices.read import check_sums
 from flowveil._noise import variance
 from flowveil._places import parse_bbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     import numpy.typing as npt
     import pyarrow as pa
 
     from flowveil._arrays import BoolArray, FloatArray
-    from flowveil._matrices.read import WrittenRelease
+    from flowveil._matrices.release import NoisyRelease
     from flowveil._places import BoundingBox
 
 _CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
@@ -79,8 +79,8 @@ class _Cover:
         return _Cover(self.share[rows], self.inside[rows], self.touched[rows])
 
 
-def query(
-    release: str | Path,
+def query_noisy(
+    written: NoisyRelease,
     *,
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
@@ -92,7 +92,6 @@ def query(
     stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
     without a box may be anywhere.
     """
-    written = read_noisy(release)
     check_sums(written.manifest)
     wanted = {"origin": origin, "destination": destination}
     wanted |= {f"stop {number}": box for number, box in (stops or {}).items()} | dict(places or {})
@@ -103,13 +102,14 @@ def query(
             raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
     everywhere = np.ones(len(written.counts), bool)
     cover = _Cover(everywhere.astype(np.float64), everywhere, everywhere)
+    cover_place = _of_cells if CELLS in written.tables else _of_areas
     for place, box in boxes.items():
-        one = _of_cells(written, place, box) if written.areas is None else _of_areas(written, written.areas, place, box)
+        one = cover_place(written, place, box)
         cover = cover.also(one)
     return _answer(written, cover)
 
 
-def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
+def _answer(release: NoisyRelease, cover: _Cover) -> Answer:
     """Return the sum of the shares of all boxes, and what it can be at least and at most."""
 
     def total(share: FloatArray | BoolArray) -> tuple[float, float]:
@@ -133,7 +133,7 @@ def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
     )
 
 
-def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
+def _of_cells(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     """Return how the boxes of cells lie in a query at one place."""
     options = release.manifest["options"]
     west, south, east, north = options["bbox"]
@@ -147,9 +147,9 @@ def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
     return _Cover(share, share == 1, share > 0)
 
 
-def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: BoundingBox) -> _Cover:
+def _of_areas(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     """Return how flows lie in a query at one of their ends. All trips lie in the bbox of the release."""
-    areas = areas.filter(np.array(areas["side"].to_pylist()) == place)
+    areas = release.areas.filter(np.array(release.areas["side"].to_pylist()) == place)
     whole = tuple(release.manifest["options"]["bbox"])
     shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
     low, high = _extent(areas, shapes)
@@ -157,7 +157,7 @@ def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: Boundin
     inside = shapely.clip_by_rect(shapes, *whole)
     size = shapely.area(inside)
     part = shapely.area(shapely.clip_by_rect(inside, *box)) / np.where(size > 0, size, 1)
-    # An area that only touches the edge of the bbox counts where its centre comes nearest to the bbox.
+    # An area that only touches the edge of the bbox counts where its center comes nearest to the bbox.
     center = np.column_stack([areas["lon"].to_numpy(), areas["lat"].to_numpy()])
     center = np.clip(center, whole[:2], whole[2:])
     nearest = ((box[:2] <= center) & (center <= box[2:])).all(axis=1)

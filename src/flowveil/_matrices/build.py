@@ -11,7 +11,7 @@ import numpy as np
 from flowveil import _engine as engine
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._matrices.points import Grid, Matrix, Origin, Points
+from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
 from flowveil._places import Zones, parse_bbox
 from flowveil._trips import Trips, needed, read_trips
@@ -57,7 +57,7 @@ def build_matrix(
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
     grid = Grid(public_box(bbox), check_cells(cells), names)
     found = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
-    return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _origin(table, found))
+    return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _provenance(table, found))
 
 
 def build_tile_matrix(
@@ -91,12 +91,12 @@ def build_tile_matrix(
     cells = tiles.positions(found.cells.astype(np.uint64).ravel()).reshape(-1, 2)
     inside = (cells >= 0).all(axis=1)
     points = Points(cells[inside], found.trips[inside], tiles.lengths)
-    origin = replace(
-        _origin(table, found),
+    provenance = replace(
+        _provenance(table, found),
         zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
         outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()),
     )
-    return Matrix(points, tiles, unit, most, origin)
+    return Matrix(points, tiles, unit, most, provenance)
 
 
 def matrix_of_flows(flows: Flows) -> Matrix:
@@ -109,10 +109,10 @@ def matrix_of_flows(flows: Flows) -> Matrix:
     ends = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
     cells = np.column_stack([grid.positions(tree.key[leaf]) for tree, leaf in ends])
     inside = (cells >= 0).all(axis=1)
-    origin = Origin(
+    provenance = Provenance(
         flows.provenance.source, flows.provenance.zones, flows.provenance.columns, flows.provenance.where, flows.total
     )
-    return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, origin=origin)
+    return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, provenance=provenance)
 
 
 def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
@@ -143,8 +143,8 @@ def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.
     return engine.Request(source=trips.source, columns=columns, where=where, count=counted, unit=unit)
 
 
-def _origin(trips: Trips, found: engine.PointCounts) -> Origin:
-    return Origin(
+def _provenance(trips: Trips, found: engine.PointCounts) -> Provenance:
+    return Provenance(
         source=trips.source,
         columns=trips.mapping,
         where=trips.where,

@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, check_cells, public_box
-from flowveil._matrices.points import Grid, Matrix, Origin, Points
+from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._noise import public_random
-from flowveil._trajectories.read import describe
+from flowveil._trajectories import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine.samples import Samples
+    from flowveil._engine import Samples
 
 DEFAULT_FRAMES = "morning=6-10,noon=11-14,evening=17-21"
 _HOUR = 3_600_000_000  # in microseconds
@@ -58,7 +58,7 @@ def build_frame_matrix(
     inside = _inside(places, grid.bbox)
     kept = _bounded(user[inside], max_trips_per_person)
     distinct, counts = np.unique(_cells(places[inside][kept], grid), axis=0, return_counts=True)
-    origin = Origin(
+    provenance = Provenance(
         source=source.source,
         columns=source.mapping,
         where=source.where,
@@ -68,7 +68,7 @@ def build_frame_matrix(
         beyond_bound=int(inside.sum() - kept.sum()),
     )
     points = Points(distinct.reshape(-1, 2 * len(named)), counts.astype(np.int64), grid.lengths)
-    return Matrix(points, grid, source.columns["user"], max_trips_per_person, origin)
+    return Matrix(points, grid, source.columns["user"], max_trips_per_person, provenance)
 
 
 def parse_frames(text: str) -> dict[str, tuple[int, int]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from flowveil._folder import NOISE
 from flowveil._matrices.methods import LAPLACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from flowveil._folder import Kind
     from flowveil._matrices.points import Matrix
     from flowveil._noise import Ledger
 
-CELLS_FORMAT, FLOWS_FORMAT = "flowveil-cells/1", "flowveil-flows/1"
 _ABSENCE = (
     "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
 )
@@ -26,12 +27,12 @@ _POSITIVE = "those below one are not listed, so that sums over many pairs are to
 
 
 def make_manifest(
-    matrix: Matrix, method: str, epsilon: float, ledger: Ledger, typed: Mapping[str, Any], form: str
+    matrix: Matrix, method: str, epsilon: float, ledger: Ledger, typed: Mapping[str, Any], kind: Kind
 ) -> dict[str, Any]:
     """Return the manifest; it holds what the user typed, and the budget, which depends on noisy counts only."""
     most = matrix.max_trips_per_person
     promise = {
-        "kind": "differential-privacy",
+        "kind": NOISE,
         "epsilon": epsilon,
         "delta": 0,
         "unit": matrix.unit or "trip",
@@ -43,7 +44,7 @@ def make_manifest(
     if typed:
         options["method_options"] = dict(typed)
     return {
-        "format": form,
+        "format": kind.format,
         "software": f"flowveil {version('flowveil')}",
         "method": method,
         "options": options,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil._errors import InputError
+from flowveil._folder import CELLS, read_audit, remembered
 from flowveil._matrices.area_workloads import answer_runs, lay_grid
 from flowveil._matrices.build import DEFAULT_CELLS, build_matrix
 from flowveil._matrices.ladder import runs
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
-from flowveil._release import read_audit, remembered
 from flowveil._trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import FloatArray
-    from flowveil._matrices.read import WrittenRelease
+    from flowveil._matrices.release import NoisyRelease
     from flowveil._matrices.workloads import Workload
 
 _ENDS = {("origin", "destination"): "both", ("origin",): "origin", ("destination",): "destination"}
@@ -62,9 +62,9 @@ def query_errors(
     return {workload.name: mre(workload, answer(workload)) for workload in asked}
 
 
-def _answers(release: WrittenRelease, cells: int) -> Callable[[Workload], FloatArray]:
+def _answers(release: NoisyRelease, cells: int) -> Callable[[Workload], FloatArray]:
     """Return a function that answers a workload from a release."""
-    if release.areas is None:
+    if CELLS in release.tables:
         low, high = release.corners()
         values = release.counts.astype(np.float64)
         return lambda workload: answer_queries(workload.low, workload.high, low, high, values)

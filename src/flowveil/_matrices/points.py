@@ -60,7 +60,7 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
+class Provenance:
     """What a matrix was made from. Private."""
 
     source: Source | None = None
@@ -77,14 +77,14 @@ class Origin:
 class Matrix:
     """A sparse frequency matrix of trips over a public grid, with how much one unit can contribute.
 
-    `points` and `origin` are private, the total number of trips included.
+    `points` and `provenance` are private, the total number of trips included.
     """
 
     points: Points
     grid: Grid | TileGrid
     unit: str | None = None  # column of persons; None: one trip is protected
     max_trips_per_person: int = 1
-    origin: Origin = field(default_factory=Origin)
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def add(group: IntArray, values: IntArray, count: int) -> IntArray:

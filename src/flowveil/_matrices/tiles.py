@@ -11,8 +11,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._places import H3Grid, Zones, choose_places
-from flowveil._places.geodesy import square_kilometers
+from flowveil._places import H3Grid, Zones, choose_places, square_kilometers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

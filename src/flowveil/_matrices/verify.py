@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil._errors import InputError
+from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, REPORT, find_release, read_audit, remembered
 from flowveil._matrices.ladder import runs
-from flowveil._matrices.read import broken, read_noisy
-from flowveil._matrices.release import AREAS, CELLS, FLOWS, MANIFEST
+from flowveil._matrices.read import _broken as broken
+from flowveil._matrices.read import read_noisy
 from flowveil._matrices.tiles import make_tile_grid, make_zone_grid
 from flowveil._places import parse_bbox
-from flowveil._release import REPORT, read_audit, remembered
-from flowveil._report import CHECKED_REPORT, check_report
+from flowveil._report import CHECKED_REPORT, cells_content, check_report, noisy_flows_content
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
-    from flowveil._matrices.read import WrittenRelease
+    from flowveil._matrices.release import NoisyRelease
     from flowveil._matrices.tiles import TileGrid
 
 _KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
@@ -36,14 +36,19 @@ def verify_noisy(path: str | Path, zones: Any = None) -> tuple[int, tuple[str, .
     zones: the zones of a release about zones; by default those that the private audit file names.
     """
     release = read_noisy(path)
-    _check_folder(release)
-    if release.areas is None:
+    folder = find_release(path)
+    _check_folder(folder, release)
+    if CELLS in release.tables:
         _check_cells(release)
     else:
-        _check_areas(release, _make_grid(release, zones))
+        _check_areas(release, _make_grid(folder, release, zones))
     _check_budget(release)
     _check_projection(release)
-    report = (CHECKED_REPORT,) if check_report(release.folder) else ()
+    report = (
+        (CHECKED_REPORT,)
+        if check_report(folder, cells_content if CELLS in release.tables else noisy_flows_content)
+        else ()
+    )
     unit = "trip" if release.manifest["promise"]["unit"] == "trip" else "person"
     return len(release.counts), (
         "the folder and the manifest hold nothing but what the format lists",
@@ -55,16 +60,16 @@ def verify_noisy(path: str | Path, zones: Any = None) -> tuple[int, tuple[str, .
     )
 
 
-def _check_folder(release: WrittenRelease) -> None:
-    needed = {MANIFEST, CELLS} if release.areas is None else {MANIFEST, FLOWS, AREAS}
-    found = {item.name for item in release.folder.iterdir()}
+def _check_folder(folder: Path, release: NoisyRelease) -> None:
+    needed = {MANIFEST, CELLS} if CELLS in release.tables else {MANIFEST, FLOWS, AREAS}
+    found = {item.name for item in folder.iterdir()}
     if found - {REPORT} != needed:
         raise broken(f"the folder holds other files than {', '.join(sorted(needed))}")
     if set(release.manifest) != _KEYS:
         raise broken(f"the manifest has other keys than {', '.join(sorted(_KEYS))}")
 
 
-def _check_cells(release: WrittenRelease) -> None:
+def _check_cells(release: NoisyRelease) -> None:
     """Check that boxes tile the grid axis by axis: within boxes alike on earlier axes, intervals follow each other."""
     low, high = release.corners()
     cells = release.manifest["options"]["cells"]
@@ -84,10 +89,10 @@ def _check_cells(release: WrittenRelease) -> None:
         raise broken("a box is listed twice")
 
 
-def _make_grid(release: WrittenRelease, zones: Any) -> TileGrid:
+def _make_grid(folder: Path, release: NoisyRelease, zones: Any) -> TileGrid:
     options = release.manifest["options"]
     if options.get("grid", "") is None:
-        story = remembered(read_audit(release.folder))
+        story = remembered(read_audit(folder))
         source = zones if zones is not None else story.zones
         if source is None:
             raise InputError("the release is about zones, and none were given", "give them with zones= or --zones FILE")
@@ -98,7 +103,7 @@ def _make_grid(release: WrittenRelease, zones: Any) -> TileGrid:
         raise broken("the manifest does not describe the grid") from None
 
 
-def _check_areas(release: WrittenRelease, grid: TileGrid) -> None:
+def _check_areas(release: NoisyRelease, grid: TileGrid) -> None:
     """Check that the flows cover all pairs of tiles, each once, and that areas are those of the flows."""
     start, end = runs(grid.ladder.leaf, grid.tree.parent)
     names = grid.places.ids(grid.tree, np.arange(len(grid.tree)))
@@ -146,7 +151,7 @@ def _check_overlap(parent: IntArray, origin: IntArray, start: IntArray, end: Int
             raise broken("two flows overlap")
 
 
-def _check_budget(release: WrittenRelease) -> None:
+def _check_budget(release: NoisyRelease) -> None:
     """Check that the spends before a count and the count itself add up to epsilon on every path."""
     steps = _steps(release.manifest["promise"]["budget"])
     most, epsilon = release.trips_of_a_unit, release.epsilon
@@ -180,7 +185,7 @@ def _paths(steps: list[tuple[str, float]]) -> list[float]:
     return sorted(found)
 
 
-def _check_projection(release: WrittenRelease) -> None:
+def _check_projection(release: NoisyRelease) -> None:
     projected = release.nonnegative
     if (projected < 0).any() or projected.sum() != max(int(release.counts.sum()), 0):
         raise broken("the non-negative counts are negative or do not keep the noisy total")

@@ -16,10 +16,9 @@ import pyproj
 import shapely
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._folder import parse_json, read_json
+from flowveil._folder import parse_json, read_json, shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 from flowveil._places.geodesy import transform
 from flowveil._places.h3index import is_point
-from flowveil._shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,21 +9,20 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._errors import InputError
+from flowveil._folder import NOISE, SIDES, TOTAL, key_columns
 from flowveil._matrices import check_sums
 from flowveil._noise import variance
 from flowveil._places import read_zones
 from flowveil._reconstruct.shares import outlined, shares_of_areas
-from flowveil._release import TOTAL, Release, key_columns, read_release
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scipy import sparse
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._matrices import NoisyRelease
     from flowveil._places import ZoneTable
+    from flowveil._release import Release
 
-_ENDS = ("origin", "destination")
 _LEAST = 1e-9  # trips; below, an estimate is rounding
 _OVERLAP = 1.01  # of an area: more than that in zones means that zones overlap, by more than careless outlines do
 
@@ -65,7 +64,7 @@ class Reconstruction:
         return self.placed / self.published if self.published > 0 else 0.0
 
 
-def reconstruct(release: str | Path | Release, zones: Any) -> Reconstruction:
+def reconstruct_flows(content: Release | NoisyRelease, zones: Any) -> Reconstruction:
     """Estimate the flows between zones from a release alone: public data in, public data out.
 
     zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
@@ -73,16 +72,15 @@ def reconstruct(release: str | Path | Release, zones: Any) -> Reconstruction:
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
     """
-    content = release if isinstance(release, Release) else read_release(release)
     check_sums(content.manifest)
     table = read_zones(zones)
-    sides = [_lay(content.areas, end, table) for end in _ENDS]
+    sides = [_lay(content.areas, end, table) for end in SIDES]
     counted = _without_totals(content.flows, content.manifest)
-    inside = np.prod([side.inside(counted[end].to_pylist()) for side, end in zip(sides, _ENDS, strict=True)], axis=0)
+    inside = np.prod([side.inside(counted[end].to_pylist()) for side, end in zip(sides, SIDES, strict=True)], axis=0)
     if len(inside) and not inside.any():
         raise _nothing(table)
     trips = counted["trips"].to_numpy()
-    noisy = content.manifest["promise"].get("kind") == "differential-privacy"
+    noisy = content.manifest["promise"]["kind"] == NOISE
     flows = _estimate(content.flows, key_columns(content.flows, content.manifest), sides, table.ids, noisy=noisy)
     return Reconstruction(flows, int(trips.sum()), float(trips @ inside), _notes(table, sides, noisy=noisy))
 
@@ -140,7 +138,7 @@ def _estimate(flows: pa.Table, keys: list[str], sides: list[_Side], ids: list[st
             values = pa.array([group[place]] * found.num_rows, flows.schema.field(name).type)
             found = found.add_column(2 + place, name, values)
         tables.append(found)
-    order = [(name, "ascending") for name in (*_ENDS, *keys)]
+    order = [(name, "ascending") for name in (*SIDES, *keys)]
     return pa.concat_tables(tables or [_spread(flows, sides, ids, noisy=noisy)]).sort_by(order)
 
 

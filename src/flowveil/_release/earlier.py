@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._errors import InputError
+from flowveil._folder import TIMES, key_columns
 from flowveil._measure import cover
 from flowveil._places import ROOT
-from flowveil._release.keys import NONE, TIMES, key_columns, nodes_of, rows_in, times_of
-from flowveil._release.read import read_release
+from flowveil._release.keys import NONE, nodes_of, rows_in, times_of
+from flowveil._release.read import read_flows
 from flowveil._release.telling import Whole
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Earlier:
 
 def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     """Read an earlier release and find its flows on new ones; raise if the two cannot be compared."""
-    release = read_release(folder)
+    release = read_flows(folder)
     options, promise = release.manifest["options"], release.manifest["promise"]
     _check(flows, options, promise)
     keys = key_columns(release.flows, release.manifest)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from flowveil._flows import Measures
     from flowveil._problem import Problem, Solution
 
-ELSEWHERE = "elsewhere"  # id of the end that stands for all places of no other flow
-
 
 @dataclass(frozen=True, eq=False)
 class Elsewhere:

@@ -11,13 +11,12 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
+from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
 from flowveil._measure import Published, Rest, cover_boxes, metrics
 from flowveil._places import UNIT, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
-from flowveil._release.elsewhere import ELSEWHERE
 from flowveil._release.keys import matrices_of, nodes_of, times_of
-from flowveil._release.read import read_audit, read_release, remembered
-from flowveil._release.tables import TOTAL
+from flowveil._release.read import read_flows
 from flowveil._trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from flowveil._release.release import Release
 
 
-def evaluate(
+def evaluate_flows(
     release: str | Path,
     trips: Any,
     *,
@@ -50,7 +49,7 @@ def evaluate(
     unit, weight, k, k_weight: what flows are held against, whatever the release promises; by default what it promises,
     and a k_weight of k times the mean weight.
     """
-    content = read_release(release)
+    content = read_flows(release)
     flows = recount(release, content, trips, zones=zones, columns=columns, where=where, unit=unit, weight=weight)
     promise = content.manifest["promise"]
     held = promise["k"] if k is None else k
@@ -72,8 +71,6 @@ def recount(
 ) -> Flows:
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
-    if promise["kind"] == "differential-privacy":
-        raise InputError("the metrics of crowds do not fit a release with noise", "ask it with flowveil query")
     story = remembered(read_audit(release))
     if not isinstance(trips, Trips):
         trips = read_trips(trips, columns or story.columns, where or story.where)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from flowveil._errors import InputError
+from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
 from flowveil._measure import metrics
+from flowveil._release.audit import make_audit
+from flowveil._report import flows_content, make_inline, make_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,13 +72,15 @@ class Release:
 
         report: with report.html in the folder, which shows what can be computed from it.
         """
-        from flowveil._release.write import write_release  # noqa: PLC0415  the writer knows releases, not the reverse
-
-        return write_release(self, path, overwrite=overwrite, report=report)
+        check_target(path, overwrite=overwrite)  # before any work
+        private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}
+        shown = partial(make_report, flows_content) if report else None
+        return write_folder(path, self._files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        from flowveil._release.write import AREAS, FLOWS, MANIFEST  # noqa: PLC0415
-        from flowveil._report import make_inline  # noqa: PLC0415  reports know releases, not the reverse
+        return make_inline(flows_content, self._files)
 
-        return make_inline({FLOWS: self.flows, AREAS: self.areas, MANIFEST: self.manifest})
+    @property
+    def _files(self) -> Files:
+        return Files(Kind.FLOWS, {FLOWS: self.flows, AREAS: self.areas}, self.manifest)

@@ -9,8 +9,8 @@ import numpy as np
 
 from flowveil._difference import Atoms, make_atoms, withhold_exposing
 from flowveil._errors import InputError
+from flowveil._folder import TOTAL
 from flowveil._release.earlier import lay_over
-from flowveil._release.tables import TOTAL
 from flowveil._release.telling import find_telling, whole_of
 
 if TYPE_CHECKING:

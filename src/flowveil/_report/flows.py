@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
+from flowveil._folder import ELSEWHERE, SIDES
 from flowveil._places import meters_between
-from flowveil._release.elsewhere import ELSEWHERE
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
-from flowveil._report.keys import AMOUNTS, SIDES, find_keys
+from flowveil._report.keys import AMOUNTS, find_keys
 from flowveil._report.scene import Scene
 
 if TYPE_CHECKING:

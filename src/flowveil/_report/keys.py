@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil._release.keys import TIMES, key_columns
-from flowveil._release.tables import TOTAL
+from flowveil._folder import TIMES, TOTAL, key_columns
 from flowveil._report.scene import Key
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-SIDES = ("origin", "destination")
 AMOUNTS = ("trips", "persons", "weight")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil._places.geodesy import square_kilometers
+from flowveil._places import square_kilometers
 from flowveil._report.outlines import draw, draw_rings
 from flowveil._report.shoreline import land
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from flowveil._folder import NOISE, Kind
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NOISE = "differential-privacy"
-TRAJECTORIES = "flowveil-trajectories/1"
 _OF_THE_COMMAND = (
     "grid",
     "hierarchy",
@@ -25,7 +25,7 @@ def not_protected(manifest: Mapping[str, Any]) -> list[str]:
     promise = manifest["promise"]
     if promise["kind"] == NOISE:
         return _limits_of_noise(promise)
-    if manifest["format"] == TRAJECTORIES:
+    if manifest["format"] == Kind.TRAJECTORIES.format:
         return [
             "What all users of a group have in common: if all of them were at a clinic, the release says so of each.",
             "Not every user of a group was in each of its boxes: only that one of them was is certain.",
@@ -64,7 +64,7 @@ def command(manifest: Mapping[str, Any]) -> str:
     Only what is in the manifest: names of columns and conditions on rows are private.
     """
     options, promise = manifest["options"], manifest["promise"]
-    if manifest["format"] == TRAJECTORIES:
+    if manifest["format"] == Kind.TRAJECTORIES.format:
         return " ".join(["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(options)])
     parts = ["flowveil anonymize INPUT -o DIR", *_where(options), f"--method {shlex.quote(str(manifest['method']))}"]
     if promise["unit"] != "trip":

@@ -6,7 +6,7 @@ from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.gaps import Gap, gap
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
-from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.read import Trajectories, describe, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
 from flowveil._trajectories.verification import TrajectoryVerification, verify
 
@@ -22,6 +22,7 @@ __all__ = [
     "TrajectoryVerification",
     "anonymize",
     "baseline",
+    "describe",
     "evaluate",
     "gap",
     "make_grid",

@@ -12,7 +12,7 @@ import numpy as np
 
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
-from flowveil._release import remembered
+from flowveil._folder import remembered
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.read import Trajectories, read_trajectories

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil._places.bbox import parse_bbox
+from flowveil._places import parse_bbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil import _engine as engine
-from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
+from flowveil._engine import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
 
@@ -52,7 +52,7 @@ class Trajectories:
     x: IntArray  # column
     y: IntArray  # row
     rows: IntArray  # input rows of each sample
-    origin: SampleSource | None = None
+    provenance: SampleSource | None = None
     min_samples: int = 1
     dropped: dict[str, int] = field(default_factory=dict)  # input rows by reason
     short_users: int = 0
@@ -93,8 +93,8 @@ def read_trajectories(
     grid = make_grid(bbox, step)
     if min_samples < 1:
         raise InputError(f"the least number of samples is {min_samples}", "give --min-samples 1 or more")
-    origin = describe(source, columns, where)
-    return snap(origin.read(memory), grid, min_samples, origin)
+    provenance = describe(source, columns, where)
+    return snap(provenance.read(memory), grid, min_samples, provenance)
 
 
 def describe(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
@@ -105,7 +105,7 @@ def describe(source: Any, columns: Mapping[str, str] | None = None, where: str |
     return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
 
 
-def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSource | None = None) -> Trajectories:
+def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
     """Put samples on the grid: those in the box, of users who have enough of them."""
     west, south, east, north = grid.bbox
     inside = (samples.lon >= west) & (samples.lon <= east) & (samples.lat >= south) & (samples.lat <= north)
@@ -128,7 +128,7 @@ def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSourc
         x=table[2],
         y=table[3],
         rows=rows,
-        origin=origin,
+        provenance=provenance,
         min_samples=min_samples,
         dropped=dropped,
         short_users=len(samples.users) - len(users),

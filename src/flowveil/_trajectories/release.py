@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import AUDIT, MEMBERS, read_json
-from flowveil._release.audit import fingerprint
-from flowveil._release.write import MANIFEST, TRAJECTORIES, find_release, write_folder
-from flowveil._report import make_inline
+from flowveil._folder import (
+    AUDIT,
+    MEMBERS,
+    TRAJECTORIES,
+    Files,
+    Kind,
+    find_release,
+    read_audit,
+    read_files,
+    write_folder,
+)
+from flowveil._report import make_inline, make_report, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
@@ -24,7 +34,6 @@ if TYPE_CHECKING:
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
-FORMAT = "flowveil-trajectories/1"
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
 _ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
@@ -57,13 +66,17 @@ class TrajectoryRelease:
 
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html."""
-        files = {TRAJECTORIES: self.trajectories, MANIFEST: self.manifest}
         private = {MEMBERS: self.members, AUDIT: self.audit}
-        return write_folder(path, files, private, overwrite=overwrite, report=report)
+        shown = partial(make_report, trajectories_content) if report else None
+        return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline({TRAJECTORIES: self.trajectories, MANIFEST: self.manifest})
+        return make_inline(trajectories_content, self._files)
+
+    @property
+    def _files(self) -> Files:
+        return Files(Kind.TRAJECTORIES, {TRAJECTORIES: self.trajectories}, self.manifest)
 
 
 def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, Any], k: int) -> TrajectoryRelease:
@@ -104,20 +117,17 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
 
 def read_release(path: str | Path) -> TrajectoryRelease:
     """Read a release and its private files. It does not check the promise: `verify` does."""
-    folder = find_release(path)
     hint = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
-    beside = [folder.with_name(folder.name + ending) for ending in (MEMBERS, AUDIT)]
-    if missing := [file.name for file in (folder / MANIFEST, folder / TRAJECTORIES, beside[0]) if not file.is_file()]:
-        raise InputError(f"{str(path)!r} is not a complete release: there is no file {missing[0]}", hint)
+    files = read_files(path, {Kind.TRAJECTORIES}, "a release of trajectories", hint)
+    folder = find_release(path)
+    beside = folder.with_name(folder.name + MEMBERS)
     try:
-        manifest = read_json(folder / MANIFEST)
-        table, members = pq.read_table(folder / TRAJECTORIES), pq.read_table(beside[0])
-        audit = read_json(beside[1]) if beside[1].is_file() else {}
-    except (OSError, ValueError, pa.ArrowException) as error:
+        members = pq.read_table(beside)
+    except FileNotFoundError:
+        raise InputError(f"{str(path)!r} is not a complete release: there is no file {beside.name}", hint) from None
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{str(path)!r} is not a release of trajectories ({FORMAT})", hint)
-    return TrajectoryRelease(table, manifest, members, audit if isinstance(audit, dict) else {})
+    return TrajectoryRelease(files.tables[TRAJECTORIES], files.manifest, members, read_audit(path))
 
 
 def _content(found: Grouping, number: int) -> tuple[Any, ...]:
@@ -173,7 +183,7 @@ def _manifest(trajectories: Trajectories, options: dict[str, Any], k: int) -> di
         if options.get(name):
             promise[name] = options[name]
     return {
-        "format": FORMAT,
+        "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
         "options": trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options,
@@ -193,14 +203,14 @@ def promise_text(k: int) -> str:
 
 
 def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> dict[str, Any]:
-    origin, rows = trajectories.origin, int(trajectories.rows.sum())
+    provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
     sizes = [len(group.members) for group in found.groups]
     return {
         "format": AUDIT_FORMAT,
         "input": {
-            "columns": origin.mapping if origin else {},
-            "where": origin.where if origin else None,
-            "fingerprint": fingerprint(origin.source if origin else None),
+            "columns": provenance.mapping if provenance else {},
+            "where": provenance.where if provenance else None,
+            "fingerprint": fingerprint(provenance.source if provenance else None),
         },
         "dropped": trajectories.dropped,
         "short_users": trajectories.short_users,

@@ -14,17 +14,16 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError, VerificationError
-from flowveil._release import remembered
-from flowveil._release.write import MANIFEST, REPORT, TRAJECTORIES
-from flowveil._report import CHECKED_REPORT, check_report
-from flowveil._trajectories.read import describe
+from flowveil._folder import MANIFEST, REPORT, TRAJECTORIES, remembered
+from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
+from flowveil._trajectories import describe
 from flowveil._trajectories.release import COLUMNS, MEMBER_COLUMNS, promise_text, read_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._engine.samples import Samples
+    from flowveil._engine import Samples
     from flowveil._trajectories.release import TrajectoryRelease
 
 _MANIFEST_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
@@ -75,7 +74,7 @@ def verify(
             "every input row of a member is kept in one sample or counted as suppressed",
             "every sample holds a kept row of a member",
             "no sample is over a threshold",
-            *((CHECKED_REPORT,) if check_report(path) else ()),
+            *((CHECKED_REPORT,) if check_report(path, trajectories_content) else ()),
         ),
         groups=len(table.sizes),
         users=int(table.sizes.sum()),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from flowveil._engine import QuerySource, Request
 from flowveil._errors import InputError, UnknownNameError
+from flowveil._folder import remembered
 from flowveil._places import read_zones
-from flowveil._release import remembered
 from flowveil._trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil._matrices import is_noisy, verify_noisy
-from flowveil._report import CHECKED_REPORT, check_report
+from flowveil._report import CHECKED_REPORT, check_report, flows_content
 from flowveil._verify.areas import check_areas
 from flowveil._verify.assignment import AssignedIndex, load_assignment
 from flowveil._verify.boxes import Boxes, BoxIndex, check_members
@@ -61,30 +60,19 @@ class Verification:
     columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
 
 
-def verify(
+def verify_flows(
     release: str | Path,
-    trips: Any = None,
+    trips: Any,
     *,
     zones: Any = None,
     columns: Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
 ) -> Verification:
-    """Check every promise of a release folder against its trips; raise VerificationError at the first broken one.
+    """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
 
-    trips: what `read_trips` returns, or anything it takes. zones: the zones of a release about zones.
-    Input options (columns, where, zones) come from the private audit file beside the folder unless they are given.
-    beside: another release of the same data; checks that the two together give no smaller crowd away.
-    Messages name the first offending flow, and never a count below k or a person.
-    A release with noise is checked for structure and budget, without trips: noise cannot be checked.
+    Options are those of `flowveil.verify`.
     """
-    if is_noisy(release):
-        if columns or where or beside:
-            raise InputError("a release with noise is checked by itself", "leave out --columns, --where and --beside")
-        boxes, checks = verify_noisy(release, zones)
-        return Verification(checks, boxes, 0)
-    if trips is None:
-        raise InputError("this release is checked against its trips", "give them with --against INPUT")
     folder = open_folder(release)
     audit = load_audit(folder)
     options, promise = parse_manifest(load_manifest(folder))
@@ -119,7 +107,7 @@ def verify(
         other, wider = _open_beside(beside, request, options, (zones, audit, table))
         check_together(wider, layer, other, promise.k, least)
         found.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
-    if check_report(folder):
+    if check_report(folder, flows_content):
         found.append(CHECKED_REPORT)
     return Verification(tuple(found), len(flows), counts.rows, table.where, table.mapping)
 

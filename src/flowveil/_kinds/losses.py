@@ -1,26 +1,25 @@
-"""The private report: what a release shows, and what it lost, measured on the true trips."""
+"""What a release lost, measured on the true trips, as the private report shows it: one function for each kind."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flowveil._errors import FlowveilError, InputError
+from flowveil._errors import FlowveilError
+from flowveil._kinds.before import before_and_after
+from flowveil._kinds.left_out import left_out_by_hour, left_out_by_key
+from flowveil._matrices import query_errors
 from flowveil._measure import MEANINGS, metrics
 from flowveil._methods import find_method
-from flowveil._release import frontier, read_audit, read_release, recount, remembered, retrace
-from flowveil._release.write import CELLS, MANIFEST, TRAJECTORIES
-from flowveil._report.before import before_and_after
-from flowveil._report.left_out import left_out_by_hour, left_out_by_key
-from flowveil._report.make import read_content
-from flowveil._report.page import Look, page, show
-from flowveil._report.words import NOISE
-from flowveil._trips import Trips
+from flowveil._release import frontier, read_flows, recount, retrace
+from flowveil._report import show
+from flowveil._trajectories import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from flowveil._flows import Flows
+    from flowveil._trips import Trips
 
 _POINTS = 24
 _NOT_METRICS = ("population", "elsewhere", "totals", "matrices")  # groups of figures, each a table of its own
@@ -33,24 +32,17 @@ _ERRORS = {
 }
 
 
-def make_private(folder: Path, files: Mapping[str, Any], trips: Any, **options: Any) -> str:
-    """Return the private report of a release and the input it was made from."""
-    content = read_content(files)
-    if TRAJECTORIES in files:
-        found = _of_trajectories(folder, trips, **options)
-    elif CELLS in files or files[MANIFEST]["promise"]["kind"] == NOISE:
-        found = _of_noise(folder, trips, **options)
-    else:
-        found = _of_flows(folder, trips, **options)
-    where = trips.where if isinstance(trips, Trips) else options.get("where") or remembered(read_audit(folder)).where
-    if where is not None:
-        rows = [["where", where, "only rows that fulfill this condition were looked at"]]
-        found["tables"].append({"title": "Input", "rows": rows})
-    return page(content.numbers(), content.scene.as_json(), content.words, Look.PRIVATE, found)
-
-
-def _of_flows(folder: Path, trips: Trips | Any, **options: Any) -> dict[str, Any]:
-    release = read_release(folder)
+def flows_losses(
+    folder: Path,
+    trips: Trips | Any,
+    *,
+    zones: Any = None,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+) -> dict[str, Any]:
+    """Return what flows lost: all metrics, maps before and after, the frontier, and who is left out."""
+    release = read_flows(folder)
+    options = {"zones": zones, "columns": columns, "where": where}
     flows = recount(folder, release, trips, **options)
     published = retrace(folder, release, flows)
     promise = release.manifest["promise"]
@@ -99,7 +91,7 @@ def _frontier(flows: Flows, manifest: Mapping[str, Any]) -> list[list[float]] | 
     if find_method(manifest["method"]).frontier is None:
         return None
     try:
-        found = frontier(
+        curve = frontier(
             flows,
             manifest["method"],
             promise["k"],
@@ -111,29 +103,39 @@ def _frontier(flows: Flows, manifest: Mapping[str, Any]) -> list[list[float]] | 
         )
     except FlowveilError:  # a release may stand where its frontier does not, e.g. on areas of an earlier one
         return None
-    return sorted([row["suppressed"], row["gbar"]] for row in found.to_pylist())
+    return sorted([row["suppressed"], row["gbar"]] for row in curve.to_pylist())
 
 
-def _of_noise(folder: Path, trips: Any, *, zones: Any = None, **options: Any) -> dict[str, Any]:
-    from flowveil._matrices import query_errors  # noqa: PLC0415  it verifies its reports with this room
-
-    if zones is not None:
-        raise InputError("a release with noise is measured by queries, without zones", "leave out --zones")
-    errors = query_errors(folder, trips, **options)
+def noisy_losses(
+    folder: Path, trips: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+) -> dict[str, Any]:
+    """Return what noise cost: errors of queries, a table for each workload."""
     return {
         "tables": [
-            {"title": f"Errors of queries: {name}", "rows": _rows({key: found[key] for key in _ERRORS}, _ERRORS)}
-            for name, found in errors.items()
+            {"title": f"Errors of queries: {name}", "rows": _rows({key: errors[key] for key in _ERRORS}, _ERRORS)}
+            for name, errors in query_errors(folder, trips, columns=columns, where=where).items()
         ]
     }
 
 
-def _of_trajectories(folder: Path, trips: Any, *, zones: Any = None, **options: Any) -> dict[str, Any]:
-    from flowveil._trajectories import evaluate  # noqa: PLC0415  it verifies its reports with this room
+def trajectories_figures(
+    folder: Path,
+    trips: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    where: str | None = None,
+    timezone: str = "UTC",
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return what trajectories lost, as numbers."""
+    return evaluate(folder, trips, columns=columns, where=where, timezone=timezone, seed=seed).figures()
 
-    if zones is not None:
-        raise InputError("trajectories have no zones", "leave out --zones")
-    figures = evaluate(folder, trips, **options).figures()
+
+def trajectories_losses(
+    folder: Path, trips: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+) -> dict[str, Any]:
+    """Return what trajectories lost: the figures of `evaluate`, as tables."""
+    figures = trajectories_figures(folder, trips, columns=columns, where=where)
     plain = {name: value for name, value in figures.items() if not _nested(value)}
     tables = [{"title": "Exact figures", "rows": _rows(plain, {})}]
     tables += [

@@ -1,4 +1,4 @@
-"""From the files of a release to its report: a function of these files alone."""
+"""From the files of a release to what its report shows: a function of these files alone, one for each kind."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from flowveil._release.write import AREAS, CELLS, FLOWS, MANIFEST, TRAJECTORIES
+from flowveil._folder import AREAS, CELLS, FLOWS, TRAJECTORIES
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
+from flowveil._report.document import Look, page
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
-from flowveil._report.page import Look, page
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
-from flowveil._report.words import NOISE, command, not_protected
+from flowveil._report.words import command, not_protected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
+    from flowveil._folder import Files
     from flowveil._report.figures import Figure
     from flowveil._report.scene import Scene
+
+    Show: TypeAlias = Callable[[Files], "Content"]
 
 FORMAT = "flowveil-report/1"
 
@@ -55,34 +59,51 @@ _BOX_WORDS = {"movements": "counts", "amount": "trips", "counted": "trips", "tit
 _PATH_WORDS = {"movements": "moves", "amount": "user moves", "counted": "users", "title": "Published trajectories"}
 
 
-def read_content(files: Mapping[str, Any]) -> Content:
-    """Return what the report of a release shows; files: its tables and its manifest, by the names of their files."""
-    manifest = files[MANIFEST]
-    if TRAJECTORIES in files:
-        table = files[TRAJECTORIES]
-        scene = trajectories_scene(table)
-        figures = trajectories_figures(scene, table, manifest)
-        return Content(scene, figures, trajectories_distributions(scene, table, manifest), manifest, _PATH_WORDS)
-    if CELLS in files:
-        table = files[CELLS]
-        scene = cells_scene(table, manifest)
-        return Content(scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _BOX_WORDS)
-    flows = files[FLOWS]
-    scene = flows_scene(flows, files[AREAS], manifest)
-    noisy = manifest["promise"]["kind"] == NOISE
-    figures = noisy_figures(scene, flows, manifest) if noisy else flows_figures(scene, manifest)
+def flows_content(files: Files) -> Content:
+    """Return what the report of flows between areas shows."""
+    flows, manifest = files.tables[FLOWS], files.manifest
+    scene = flows_scene(flows, files.tables[AREAS], manifest)
+    return Content(scene, flows_figures(scene, manifest), flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
+
+
+def noisy_flows_content(files: Files) -> Content:
+    """Return what the report of flows with noise shows."""
+    flows, manifest = files.tables[FLOWS], files.manifest
+    scene = flows_scene(flows, files.tables[AREAS], manifest)
+    figures = noisy_figures(scene, flows, manifest)
     return Content(scene, figures, flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
 
 
-def make_report(files: Mapping[str, Any]) -> str:
-    """Return the report of a release as one HTML document that needs nothing else."""
-    content = read_content(files)
+def cells_content(files: Files) -> Content:
+    """Return what the report of boxes with noise shows."""
+    table, manifest = files.tables[CELLS], files.manifest
+    scene = cells_scene(table, manifest)
+    return Content(scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _BOX_WORDS)
+
+
+def trajectories_content(files: Files) -> Content:
+    """Return what the report of trajectories shows."""
+    table, manifest = files.tables[TRAJECTORIES], files.manifest
+    scene = trajectories_scene(table)
+    figures = trajectories_figures(scene, table, manifest)
+    return Content(scene, figures, trajectories_distributions(scene, table, manifest), manifest, _PATH_WORDS)
+
+
+def make_report(show: Show, files: Files) -> str:
+    """Return the report of a release as one HTML document that needs nothing else; show: what its kind shows."""
+    content = show(files)
     return page(content.numbers(), content.scene.as_json(), content.words)
 
 
-def make_inline(files: Mapping[str, Any]) -> str:
+def make_private_report(show: Show, files: Files, losses: Mapping[str, Any]) -> str:
+    """Return the report of a release with what it lost, measured on the true trips: not to be published."""
+    content = show(files)
+    return page(content.numbers(), content.scene.as_json(), content.words, Look.PRIVATE, losses)
+
+
+def make_inline(show: Show, files: Files) -> str:
     """Return the map of a release for a notebook: a page of its own, so that neither disturbs the other."""
-    content = read_content(files)
+    content = show(files)
     inner = page(content.numbers(), content.scene.as_json(), content.words, Look.INLINE)
     return (
         f'<iframe title="{escape(content.words["title"])}" srcdoc="{escape(inner)}" sandbox="allow-scripts" '

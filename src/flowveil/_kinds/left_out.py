@@ -10,7 +10,7 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil._measure import cover
 from flowveil._release import recount
-from flowveil._report.keys import label
+from flowveil._report import label
 
 if TYPE_CHECKING:
     from pathlib import Path

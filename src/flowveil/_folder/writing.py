@@ -3,53 +3,28 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import (
-    ASSIGNMENT,
-    AUDIT,
-    BESIDE,
-    check_file,
-    check_folder,
-    make_private,
-    new_file,
-    new_folder,
-    read_json,
-    settle,
-)
-from flowveil._release.audit import make_audit
+from flowveil._folder.files import check_file, check_folder, make_private, new_file, new_folder
+from flowveil._folder.json import read_json
+from flowveil._folder.kinds import Kind
+from flowveil._folder.names import BESIDE, MANIFEST, REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     import pyarrow as pa
 
-    from flowveil._release.release import Release
+    from flowveil._folder.reading import Files
 
     Content: TypeAlias = "pa.Table | dict[str, Any] | str"
 
-FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
-TRAJECTORIES, CELLS = "trajectories.parquet", "cells.parquet"
 _ANY_FORMAT = "flowveil-"
-
-
-def find_release(path: str | Path) -> Path:
-    """Return the whole path of a release, after what a killed process left half-way there was put in order."""
-    try:
-        folder = Path(path).resolve()
-    except RuntimeError:  # a link to itself
-        raise InputError(f"{str(path)!r} is not a folder", "name a folder that flowveil wrote") from None
-    settle(folder)
-    return folder
-
-
-def audit_path(folder: Path) -> Path:
-    """Return the path of the private audit file beside a release."""
-    return folder.with_name(folder.name + AUDIT)
+_KNOWN = {MANIFEST, REPORT, *(table for kind in Kind for table in kind.tables)}
 
 
 def check_target(path: str | Path, *, overwrite: bool) -> Path:
@@ -59,48 +34,37 @@ def check_target(path: str | Path, *, overwrite: bool) -> Path:
 
 def _is_release(folder: Path) -> bool:
     """Whether a folder is empty or a release, with nothing in it that flowveil did not write."""
-    found = {item.name for item in folder.iterdir()}
-    if not found:
+    names = {item.name for item in folder.iterdir()}
+    if not names:
         return True
     try:
         manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError):
         return False
     known = isinstance(manifest, dict) and str(manifest.get("format")).startswith(_ANY_FORMAT)
-    return known and found <= {FLOWS, AREAS, MANIFEST, REPORT, TRAJECTORIES, CELLS}
-
-
-def write_release(release: Release, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
-    """Write a release and, beside it, its private files: the audit, and where areas overlap the assignment."""
-    check_target(path, overwrite=overwrite)  # before any work
-    private: dict[str, Content] = {} if release.assignment is None else {ASSIGNMENT: release.assignment}
-    private[AUDIT] = make_audit(release)
-    files = {FLOWS: release.flows, AREAS: release.areas, MANIFEST: release.manifest}
-    return write_folder(path, files, private, overwrite=overwrite, report=report)
+    return known and names <= _KNOWN
 
 
 def write_folder(
     path: str | Path,
-    files: Mapping[str, Content],
+    files: Files,
     private: Mapping[str, Content],
     *,
     overwrite: bool = False,
-    report: bool = False,
+    report: Callable[[Files], str] | None = None,
 ) -> Path:
     """Write beside the target, then exchange: whatever kills the process, the folder is whole, old or new, or absent.
 
-    files: what the folder holds, by name; private: files beside it, by what their names add to the folder's, readable
-    by their owner only. A table becomes Parquet, a dict becomes JSON, text stays text. Private files of an earlier
-    release at the same place are removed: nothing of it may pass for a part of the new one.
-    report: add a report, made from the files of the folder.
+    private: files beside the folder, by what their names add to its name, readable by their owner only. A table becomes
+    Parquet, a dict becomes JSON, text stays text. Private files of an earlier release at the same place are removed:
+    nothing of it may pass for a part of the new one. report: makes the report of these files, which is then added.
     """
     folder = check_target(path, overwrite=overwrite)
-    if report:
-        from flowveil._report import make_report  # noqa: PLC0415  reports know releases, not the reverse
-
-        files = {**files, REPORT: make_report(files)}
+    contents: dict[str, Content] = {**files.tables, MANIFEST: files.manifest}
+    if report is not None:
+        contents[REPORT] = report(files)
     with new_folder(lambda: check_target(path, overwrite=overwrite), 0o755, BESIDE) as new:
-        for name, content in files.items():
+        for name, content in contents.items():
             _write_content(content, new / name)
         for ending, content in private.items():
             _write_content(content, make_private(new.with_name(ending)))

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import shapely
 
+from flowveil._folder import SIDES
 from flowveil._places import NodeAreas
-from flowveil._report.flows import floats
-from flowveil._report.keys import SIDES
-from flowveil._report.scene import NOWHERE, Scene
+from flowveil._report import NOWHERE, Scene, floats
 
 if TYPE_CHECKING:
     import numpy.typing as npt

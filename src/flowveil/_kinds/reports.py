@@ -1,19 +1,31 @@
-"""Writing the report of a release that is there."""
+"""The report of a release of any kind: the public page in its folder, the private one beside it, and its numbers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flowveil._errors import InputError
-from flowveil._folder import PRIVATE_REPORT
-from flowveil._release.write import REPORT, add_private, add_report, addition, find_release
-from flowveil._report.folder import read_files
-from flowveil._report.make import make_report, read_content
-from flowveil._report.private import make_private
+from flowveil._folder import (
+    PRIVATE_REPORT,
+    REPORT,
+    add_private,
+    add_report,
+    addition,
+    find_release,
+    read_audit,
+    read_files,
+    remembered,
+)
+from flowveil._kinds.operations import check_options
+from flowveil._kinds.records import RECORDS
+from flowveil._report import make_private_report, make_report
+from flowveil._trips import Trips
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+Made = TypeVar("Made")
 
 
 def report(
@@ -37,24 +49,36 @@ def report(
     check = addition(folder, path, overwrite=overwrite)
     files = read_files(release)
     check()
+    record = RECORDS[files.kind]
     if trips is None:
         if zones is not None or columns or where:
             raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
-        return add_report(folder, check, _made(make_report, files))
-    page = make_private(folder, files, trips, zones=zones, columns=columns, where=where)
-    return add_private(folder, check, page)
+        return add_report(folder, check, _made(lambda: make_report(record.show, files)))
+    options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
+    losses = record.losses(folder, trips, **options)
+    losses["tables"] += _input(folder, trips, where)
+    return add_private(folder, check, make_private_report(record.show, files, losses))
+
+
+def _input(folder: Path, trips: Any, where: str | None) -> list[dict[str, Any]]:
+    """Return a table with the condition on the input, none if there is no condition."""
+    condition = trips.where if isinstance(trips, Trips) else where or remembered(read_audit(folder)).where
+    if condition is None:
+        return []
+    return [{"title": "Input", "rows": [["where", condition, "only rows that fulfill this condition were looked at"]]}]
 
 
 def report_numbers(release: str | Path) -> dict[str, Any]:
     """Return the JSON twin of a report: every number that it shows."""
-    found: dict[str, Any] = _made(lambda files: read_content(files).numbers(), read_files(release))
-    return found
+    files = read_files(release)
+    numbers: dict[str, Any] = _made(lambda: RECORDS[files.kind].show(files).numbers())
+    return numbers
 
 
-def _made(make: Any, files: Mapping[str, Any]) -> Any:
+def _made(make: Callable[[], Made]) -> Made:
     """Make something of a folder that may come from anyone."""
     try:
-        return make(files)
+        return make()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(
             f"the release is not as the format says ({type(error).__name__}: {error})",
