@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from flowveil._folder import names
 from flowveil._folder.json import read_json
-from flowveil._folder.names import AREAS, CELLS, FLOWS, MANIFEST, NOISE, TRAJECTORIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class Kind(Enum):
     """A kind of release: how it is called, the format that its manifest names, and its tables."""
 
-    FLOWS = ("flows between areas", "flowveil-flows/1", (FLOWS, AREAS))
-    NOISY_FLOWS = ("flows between areas with noise", "flowveil-flows/1", (FLOWS, AREAS))
-    CELLS = ("boxes with noise", "flowveil-cells/1", (CELLS,))
-    TRAJECTORIES = ("trajectories", "flowveil-trajectories/1", (TRAJECTORIES,))
+    FLOWS = ("flows between areas", "flowveil-flows/1", (names.FLOWS, names.AREAS))
+    NOISY_FLOWS = ("flows between areas with noise", "flowveil-flows/1", (names.FLOWS, names.AREAS))
+    CELLS = ("boxes with noise", "flowveil-cells/1", (names.CELLS,))
+    TRAJECTORIES = ("trajectories", "flowveil-trajectories/1", (names.TRAJECTORIES,))
 
     def __init__(self, title: str, form: str, tables: tuple[str, ...]) -> None:
         self.title = title
@@ -34,7 +34,7 @@ class Kind(Enum):
 def find_kind(folder: Path) -> Kind | None:
     """Return the kind of release that the manifest of a folder claims, None if it claims none."""
     try:
-        return kind_of(read_json(folder / MANIFEST))
+        return kind_of(read_json(folder / names.MANIFEST))
     except (OSError, ValueError):
         return None
 
@@ -42,7 +42,7 @@ def find_kind(folder: Path) -> Kind | None:
 def kind_of(manifest: Any) -> Kind | None:
     """Return the kind of release that a manifest, which anyone may have written, claims; None if it claims none."""
     try:
-        form, noisy = manifest["format"], manifest["promise"]["kind"] == NOISE
+        form, noisy = manifest["format"], manifest["promise"]["kind"] == names.NOISE
     except (KeyError, TypeError):
         return None
     if noisy:

@@ -86,8 +86,8 @@ def _step(value: bytes, place: int) -> tuple[int, int | None]:
         raise ValueError("a shape is not WKB: bytes have no such order")
 
     def number(at: int) -> int:
-        found: int = struct.unpack_from(f"{order}I", value, at)[0]
-        return found
+        whole: int = struct.unpack_from(f"{order}I", value, at)[0]
+        return whole
 
     kind, place = number(place + 1), place + 5
     place += 4 if kind & _SYSTEM else 0

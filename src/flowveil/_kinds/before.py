@@ -70,9 +70,9 @@ def _spread(tiles: AreaTable, release: Release, side: str) -> FloatArray:
     density = trips / np.where(shapely.area(shapes) > 0, shapely.area(shapes), np.inf)
     centers = shapely.points(np.nan_to_num(tiles.lon), np.nan_to_num(tiles.lat))
     area, tile = shapely.STRtree(centers).query(shapes, predicate="intersects")
-    found = np.zeros(len(tiles.area))
-    np.add.at(found, tile, density[area])
-    spread: FloatArray = found * _sizes(tiles.geometry)
+    densities = np.zeros(len(tiles.area))
+    np.add.at(densities, tile, density[area])
+    spread: FloatArray = densities * _sizes(tiles.geometry)
     return spread
 
 

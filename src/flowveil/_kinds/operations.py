@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # What not every kind of release can do: what a release must be for it, and what to do if it is not.
 _NEEDS = {
-    "export": ("a release of flows", "export flows between areas; boxes and trajectories are read as Parquet"),
+    "export": ("a release of flows", "it has no flows between areas to export; read its Parquet files"),
     "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
     "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
 }

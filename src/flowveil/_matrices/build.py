@@ -56,8 +56,8 @@ def build_matrix(
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
     grid = Grid(public_box(bbox), check_cells(cells), names)
-    found = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
-    return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _provenance(table, found))
+    counted = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
+    return Matrix(Points(counted.cells, counted.trips, grid.lengths), grid, unit, most, _provenance(table, counted))
 
 
 def build_tile_matrix(
@@ -87,14 +87,14 @@ def build_tile_matrix(
         tiles = make_zone_grid(zones, hierarchy, table.mapping)
         columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
     request = _request(table, columns, unit)
-    found = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
-    cells = tiles.positions(found.cells.astype(np.uint64).ravel()).reshape(-1, 2)
+    counted = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
+    cells = tiles.positions(counted.cells.astype(np.uint64).ravel()).reshape(-1, 2)
     inside = (cells >= 0).all(axis=1)
-    points = Points(cells[inside], found.trips[inside], tiles.lengths)
+    points = Points(cells[inside], counted.trips[inside], tiles.lengths)
     provenance = replace(
-        _provenance(table, found),
+        _provenance(table, counted),
         zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
-        outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()),
+        outside_bbox=counted.outside_bbox + int(counted.trips[~inside].sum()),
     )
     return Matrix(points, tiles, unit, most, provenance)
 
@@ -143,15 +143,15 @@ def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.
     return engine.Request(source=trips.source, columns=columns, where=where, count=counted, unit=unit)
 
 
-def _provenance(trips: Trips, found: engine.PointCounts) -> Provenance:
+def _provenance(trips: Trips, counted: engine.PointCounts) -> Provenance:
     return Provenance(
         source=trips.source,
         columns=trips.mapping,
         where=trips.where,
-        rows=found.rows,
-        dropped=found.dropped,
-        outside_bbox=found.outside_bbox,
-        beyond_bound=found.beyond_bound,
+        rows=counted.rows,
+        dropped=counted.dropped,
+        outside_bbox=counted.outside_bbox,
+        beyond_bound=counted.beyond_bound,
     )
 
 

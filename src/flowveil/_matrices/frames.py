@@ -73,15 +73,15 @@ def build_frame_matrix(
 
 def parse_frames(text: str) -> dict[str, tuple[int, int]]:
     """Return first and last hour (excluded) of each frame by name."""
-    found: dict[str, tuple[int, int]] = {}
+    frames: dict[str, tuple[int, int]] = {}
     for part in text.split(","):
         match = _FRAME.fullmatch(part.strip())
         start, end = (int(match["start"]), int(match["end"])) if match else (0, 0)
         name = (match["name"] if match else None) or f"{start}-{end}"
-        if not 0 <= start < end <= 24 or name in found:
+        if not 0 <= start < end <= 24 or name in frames:
             raise InputError(f"{part!r} is not a frame of a day", f"write frames like {DEFAULT_FRAMES}")
-        found[name] = (start, end)
-    return found
+        frames[name] = (start, end)
+    return frames
 
 
 def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, Any, int]:
@@ -107,8 +107,8 @@ def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tup
 def _inside(places: Any, bbox: tuple[float, float, float, float]) -> BoolArray:
     west, south, east, north = bbox
     lon, lat = places[:, ::2], places[:, 1::2]
-    found: BoolArray = ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1)
-    return found
+    inside: BoolArray = ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1)
+    return inside
 
 
 def _bounded(user: IntArray, most: int) -> BoolArray:
@@ -126,5 +126,5 @@ def _cells(places: Any, grid: Grid) -> IntArray:
     west, south, east, north = grid.bbox
     low = np.tile([west, south], len(grid.places))
     size = np.tile([east - west, north - south], len(grid.places))
-    found: IntArray = np.minimum(np.floor((places - low) / size * grid.cells), grid.cells - 1).astype(np.int64)
-    return found
+    cells: IntArray = np.minimum(np.floor((places - low) / size * grid.cells), grid.cells - 1).astype(np.int64)
+    return cells

@@ -50,8 +50,8 @@ class TileGrid:
         keys = self.tree.key[self.ladder.leaf]
         order = np.argsort(keys)
         place = np.minimum(np.searchsorted(keys, tiles, sorter=order), len(keys) - 1)
-        found = order[place]
-        return np.where(keys[found] == tiles, found, -1)
+        position = order[place]
+        return np.where(keys[position] == tiles, position, -1)
 
     def settings(self) -> dict[str, Any]:
         """Return the grid for the manifest."""

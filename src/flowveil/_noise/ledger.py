@@ -102,10 +102,10 @@ class Ledger:
         noisy = draws.add_laplace(counts, epsilon)
         zeros = sparse.count_positive(among - len(cells), draws.laplace_scale(epsilon))
         places = sparse.draw_places(zeros, among, cells)
-        found = np.concatenate([cells[noisy > 0], places])
+        listed = np.concatenate([cells[noisy > 0], places])
         values = np.concatenate([noisy[noisy > 0], sparse.draw_positive(zeros, epsilon)])
-        order = np.argsort(found)
-        return found[order], values[order]
+        order = np.argsort(listed)
+        return listed[order], values[order]
 
     def choose(self, name: str, node: int, scores: IntArray, sensitivity: int, parts: int) -> int:
         """Charge `parts` to a node and return the position of a score that is likely the least."""
@@ -116,14 +116,14 @@ class Ledger:
     def epsilons(self, parts: IntArray) -> FloatArray:
         """Return the epsilons of many charges."""
         distinct, position = np.unique(parts, return_inverse=True)
-        found: FloatArray = np.array([self.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
-        return found
+        budgets: FloatArray = np.array([self.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
+        return budgets
 
     def scales(self, parts: IntArray) -> FloatArray:
         """Return the scales of the noise that charges buy."""
         distinct, position = np.unique(parts, return_inverse=True)
-        found = [draws.laplace_scale(self.epsilon_of(part)) for part in distinct.tolist()]
-        scales: FloatArray = np.array(found, np.float64)[position]
+        each = [draws.laplace_scale(self.epsilon_of(part)) for part in distinct.tolist()]
+        scales: FloatArray = np.array(each, np.float64)[position]
         return scales
 
     def largest_path(self) -> float:

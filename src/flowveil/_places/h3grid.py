@@ -170,13 +170,13 @@ def _binary_links(cells: KeyArray, resolution: int) -> KeyArray:
 
 def _group_links(links: KeyArray) -> tuple[KeyArray, KeyArray]:
     """Return all groups on the way from `links` to the whole cells, and the key above each."""
-    found: list[KeyArray] = []
+    levels: list[KeyArray] = []
     frontier = np.unique(links)
     while len(frontier):
-        found.append(frontier)
+        levels.append(frontier)
         above = _group_above(frontier)
         frontier = np.unique(above[(above >> _GROUP_SHIFT) & np.uint64(7) != 0])
-    groups = np.unique(np.concatenate(found))
+    groups = np.unique(np.concatenate(levels))
     return groups, _group_above(groups)
 
 

@@ -124,15 +124,15 @@ class Zones:
 
     def _members(self, node: int) -> IntArray:
         """Return the zones under a node, ascending."""
-        found: list[IntArray] = []
+        leaves: list[IntArray] = []
         nodes = np.array([node], np.int64)
         while len(nodes):
             zones = self._zone_of_node[nodes]
-            found.append(zones[zones >= 0])
+            leaves.append(zones[zones >= 0])
             inner = nodes[zones < 0]
             spans = zip(self._tree.first_child[inner].tolist(), self._tree.end_child[inner].tolist(), strict=True)
             nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
-        return np.sort(np.concatenate(found))
+        return np.sort(np.concatenate(leaves))
 
     def _shapes(self, nodes: IntArray) -> npt.NDArray[np.object_]:
         """Unite the shapes of the zones of each node; None for the root and where any zone has no shape."""

@@ -133,22 +133,22 @@ def _estimate(flows: pa.Table, keys: list[str], sides: list[_Side], ids: list[st
     """Return the flows between zones, for each step of time and group by itself."""
     tables = []
     for group, rows in _groups(flows, keys):
-        found = _spread(flows.take(rows), sides, ids, noisy=noisy)
+        estimates = _spread(flows.take(rows), sides, ids, noisy=noisy)
         for place, name in enumerate(keys):
-            values = pa.array([group[place]] * found.num_rows, flows.schema.field(name).type)
-            found = found.add_column(2 + place, name, values)
-        tables.append(found)
+            values = pa.array([group[place]] * estimates.num_rows, flows.schema.field(name).type)
+            estimates = estimates.add_column(2 + place, name, values)
+        tables.append(estimates)
     order = [(name, "ascending") for name in (*SIDES, *keys)]
     return pa.concat_tables(tables or [_spread(flows, sides, ids, noisy=noisy)]).sort_by(order)
 
 
 def _groups(flows: pa.Table, keys: list[str]) -> list[tuple[tuple[Any, ...], list[int]]]:
     """Return the rows of each step of time and group, in order of their first row."""
-    found: dict[tuple[Any, ...], list[int]] = {}
+    rows_of: dict[tuple[Any, ...], list[int]] = {}
     columns = [flows[name].to_pylist() for name in keys]
     for row in range(flows.num_rows):
-        found.setdefault(tuple(column[row] for column in columns), []).append(row)
-    return list(found.items())
+        rows_of.setdefault(tuple(column[row] for column in columns), []).append(row)
+    return list(rows_of.items())
 
 
 def _spread(flows: pa.Table, sides: list[_Side], ids: list[str], *, noisy: bool) -> pa.Table:
@@ -174,7 +174,7 @@ def _spread(flows: pa.Table, sides: list[_Side], ids: list[str], *, noisy: bool)
     kept = listed.data > _LEAST
     row, column = listed.row[kept], listed.col[kept]
     names = np.array(ids, object)
-    found = {"origin": pa.array(names[row], pa.string()), "destination": pa.array(names[column], pa.string())}
+    columns = {"origin": pa.array(names[row], pa.string()), "destination": pa.array(names[column], pa.string())}
     for name, matrix in (("trips", trips), ("noise", noise))[: 2 if noisy else 1]:
-        found[name] = pa.array(matrix[row, column] if len(row) else [], pa.float64())  # no values would stay sparse
-    return pa.table(found)
+        columns[name] = pa.array(matrix[row, column] if len(row) else [], pa.float64())  # no values would stay sparse
+    return pa.table(columns)

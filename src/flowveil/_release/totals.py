@@ -39,9 +39,9 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
         raise InputError("totals need true volumes on areas of a tree", "use mosaic, or leave out --totals")
     flows, entry, step = _without_groups(problem.flows)
     whole = replace(problem, flows=flows)
-    found = solve(whole)
-    first = found.group[entry]
-    totals = whole_of(found, step, problem.flows.provenance.by)
+    together = solve(whole)
+    first = together.group[entry]
+    totals = whole_of(together, step, problem.flows.provenance.by)
     telling = list(find_telling(problem, solution, totals, first))
     first = np.where(np.isin(first, telling), -1, first)
 
@@ -52,8 +52,8 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     withheld += len(telling)
     of_entry = np.full(len(flows), -1, np.int64)
     of_entry[entry] = kept  # all groups of an entry lie in the same flow
-    found = _keep(found, of_entry)
-    return Totals(flows, found, flows.measure(found.group, len(found.origin)), withheld)
+    together = _keep(together, of_entry)
+    return Totals(flows, together, flows.measure(together.group, len(together.origin)), withheld)
 
 
 def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) -> Solution:

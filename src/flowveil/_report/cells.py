@@ -72,13 +72,13 @@ def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Any]) ->
 def cells_distributions(cells: pa.Table) -> list[dict[str, Any]]:
     """Return the distributions of counts and of noise."""
     counts = whole(cells["count"])
-    found = [
+    charts = [
         distribution("counts", "How large the counts are", "noisy trips of a box", "boxes", counts),
         distribution(
             "scales", "How much noise there is", "scale of the noise of a box", "boxes", floats(cells["scale"])
         ),
     ]
-    return [part for part in found if part["amounts"]]
+    return [part for part in charts if part["amounts"]]
 
 
 def _degrees(edges: IntArray, options: Mapping[str, Any]) -> Any:

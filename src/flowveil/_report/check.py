@@ -30,8 +30,8 @@ def check_report(path: str | Path, show: Show) -> bool:
     if not report.exists():
         return False
     with report.open("rb") as file:
-        found = file.read(_LARGEST)
-    maker = _GENERATOR.search(found[:10_000])
+        content = file.read(_LARGEST)
+    maker = _GENERATOR.search(content[:10_000])
     if maker is None:
         raise VerificationError(f"{REPORT} is not a report of flowveil", _AGAIN)
     own = f"flowveil {version('flowveil')}"
@@ -41,6 +41,6 @@ def check_report(path: str | Path, show: Show) -> bool:
         expected = make_report(show, read_files(path)).encode()
     except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise VerificationError(f"{REPORT} cannot be checked: the other files do not make one", _AGAIN) from None
-    if found != expected:
+    if content != expected:
         raise VerificationError(f"{REPORT} is not what the other files of the release make", _AGAIN)
     return True

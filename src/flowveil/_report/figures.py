@@ -58,9 +58,9 @@ def distribution(
     bounds = _bounds(min(float(kept.min()), mark or math.inf), float(kept.max()), mark, counts=counts)
     group = np.searchsorted(bounds, kept, side="right") - 1
     amounts = np.bincount(group, None if weight is None else weight[good], len(bounds) - 1)
-    found: dict[str, Any] = {"name": name, "title": title, "axis": axis, "counted": counted}
-    found |= {"bounds": bounds, "amounts": amounts.astype(np.int64).tolist()}
-    return found if mark is None else found | {"mark": mark}
+    chart: dict[str, Any] = {"name": name, "title": title, "axis": axis, "counted": counted}
+    chart |= {"bounds": bounds, "amounts": amounts.astype(np.int64).tolist()}
+    return chart if mark is None else chart | {"mark": mark}
 
 
 def _bounds(low: float, high: float, mark: float | None, *, counts: bool) -> list[float]:

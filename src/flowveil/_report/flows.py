@@ -99,10 +99,10 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[
     """Return the distributions of crowds, sizes and distances."""
     scene = scene.without_totals()
     promise, trips = manifest["promise"], scene.amounts["trips"]
-    found = []
+    charts = []
     if promise["kind"] == "k-anonymity":
         counted = "persons" if "persons" in scene.amounts else "trips"
-        found.append(
+        charts.append(
             distribution(
                 "crowds",
                 "How large the crowds are",
@@ -113,25 +113,25 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[
             )
         )
     else:
-        found.append(distribution("counts", "How large the counts are", "noisy trips of a flow", "flows", trips))
+        charts.append(distribution("counts", "How large the counts are", "noisy trips of a flow", "flows", trips))
     both = (scene.sizes[scene.origin] + scene.sizes[scene.destination]) / 2
-    found.append(
+    charts.append(
         distribution("sizes", "How large the areas are", "km², mean of both ends", "trips", both, np.maximum(trips, 0))
     )
-    return [part for part in found if part["amounts"]]
+    return [part for part in charts if part["amounts"]]
 
 
 def by_key(scene: Scene) -> list[dict[str, Any]]:
     """Return trips and flows of every value of every key, without totals."""
     scene = scene.without_totals()
-    found = []
+    tables = []
     for key in scene.keys:
         trips, flows = np.zeros(len(key.values), np.int64), np.bincount(key.position, minlength=len(key.values))
         np.add.at(trips, key.position, scene.volume)
         kept = [number for number in range(len(key.values)) if number != key.total]
         values = [key.values[number] for number in kept]
-        found.append({"key": key.name, "values": values, "trips": trips[kept].tolist(), "flows": flows[kept].tolist()})
-    return found
+        tables.append({"key": key.name, "values": values, "trips": trips[kept].tolist(), "flows": flows[kept].tolist()})
+    return tables
 
 
 def _area_counts(scene: Scene) -> list[Figure]:

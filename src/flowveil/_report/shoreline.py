@@ -24,7 +24,7 @@ def land(west: float, south: float, east: float, north: float, *, step: float) -
 
 
 def _cut(west: float, south: float, east: float, north: float, step: float) -> list[FloatArray]:
-    found = []
+    rings = []
     for ring, bounds in _rings():
         if bounds[0] > east or bounds[2] < west or bounds[1] > north or bounds[3] < south:
             continue
@@ -32,8 +32,8 @@ def _cut(west: float, south: float, east: float, north: float, step: float) -> l
         for axis, limit, keeps_above in ((0, west, True), (0, east, False), (1, south, True), (1, north, False)):
             clipped = clip(clipped, axis, limit, keeps_above=keeps_above)
         if len(clipped) > 2:
-            found.append(clipped)
-    return found
+            rings.append(clipped)
+    return rings
 
 
 @cache

@@ -70,14 +70,14 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, A
 def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the distributions of group sizes, boxes and durations."""
     sizes, _ = _groups(table)
-    found = [
+    charts = [
         distribution(
             "crowds", "How large the groups are", "users of a group", "groups", sizes, mark=manifest["promise"]["k"]
         ),
         distribution("sizes", "How large the boxes are", "km² of a sample", "samples", _extent(scene, table)),
         distribution("durations", "How long the samples last", "hours of a sample", "samples", _hours(table)),
     ]
-    return [part for part in found if part["amounts"]]
+    return [part for part in charts if part["amounts"]]
 
 
 def _groups(table: pa.Table) -> tuple[IntArray, IntArray]:
