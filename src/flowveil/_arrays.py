@@ -35,3 +35,9 @@ def texts(column: Column | ChunkedColumn) -> list[str]:
 def whole_numbers(column: Column | ChunkedColumn) -> list[int]:
     """Return the values of a column of integers that has no nulls."""
     return cast("list[int]", column.to_pylist())
+
+
+def filled(column: ChunkedColumn, value: int) -> IntArray:
+    """Return a column of integers with a value in place of nulls."""
+    untyped = cast("Any", column)  # the stubs of pyarrow want a scalar of Arrow
+    return np.asarray(untyped.fill_null(value).to_numpy(), np.int64)

@@ -12,6 +12,7 @@ from flowveil._report import land
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from shapely.geometry.base import BaseGeometry
 
     from flowveil._matrices import NoisyRelease
     from flowveil._release import Release
@@ -94,7 +95,7 @@ def _widened(extent: list[float]) -> tuple[float, float, float, float]:
     return max(west - reach, -180.0), max(south - reach, -85.0), min(east + reach, 180.0), min(north + reach, 85.0)
 
 
-def _rings(shape: shapely.Geometry | None, tolerance: float) -> list[list[list[list[float]]]]:
+def _rings(shape: BaseGeometry | None, tolerance: float) -> list[list[list[list[float]]]]:
     """Return the polygons of a shape as rings of points, no finer than the eye."""
     if shape is None or shape.is_empty:
         return []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -211,7 +211,7 @@ def _draw(folder: Path | None, pictures: dict[str, str], *, overwrite: bool) -> 
                 new.write_text(text, encoding="utf-8")
 
 
-def _tell(figures: dict[str, Any], as_json: bool) -> None:
+def _tell(figures: Mapping[str, object], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
@@ -220,7 +220,7 @@ def _tell(figures: dict[str, Any], as_json: bool) -> None:
     typer.echo("These figures are computed from the true samples: keep them private.", err=True)
 
 
-def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
+def _lines(figures: Mapping[str, object], indent: str = "") -> list[str]:
     lines = []
     for name, value in figures.items():
         if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
@@ -234,7 +234,7 @@ def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
 
 
 def _summary(release: paths.TrajectoryRelease) -> str:
-    facts: dict[str, Any] = release.audit
+    facts = release.audit
     return (
         f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
         f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"

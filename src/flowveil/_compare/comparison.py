@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._compare.process import run_worker
 from flowveil._compare.table import make_table
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
+    from flowveil._methods import Value
 
     # Called while a method runs: rows so far, method, seconds, bytes in use.
-    Watch = Callable[[list[dict[str, Any]], str, float, int | None], None]
+    Watch = Callable[[list[Row], str, float, int | None], None]
 
 MOST_SECONDS = 600.0
 ALL = "all"
@@ -40,7 +42,7 @@ def compare(
     min_tiles: int = 1,
     elsewhere: bool = False,
     epsilon: float | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Mapping[str, Value]] | None = None,
     time_limit: float = MOST_SECONDS,
     memory_limit: int | None = None,
     verify: bool = False,
@@ -60,9 +62,9 @@ def compare(
     make_requirement(flows, k, k_weight, min_tiles)  # what all methods would refuse is an error of the call
     _check(flows, names, options or {}, time_limit, memory_limit, verify=verify)
     packed = pickle.dumps(_bare(flows))
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name in names:
-        keywords: dict[str, Any] = {"method": name, "options": dict((options or {}).get(name, {}))}
+        keywords: dict[str, object] = {"method": name, "options": dict((options or {}).get(name, {}))}
         if name == LAPLACE:
             keywords["epsilon"] = epsilon
         else:
@@ -74,7 +76,7 @@ def compare(
             if watch is not None:
                 watch(rows, name, seconds, memory)
 
-        rows.append({"method": name} | run_worker(job, packed, time_limit, memory_limit, look))
+        rows.append({"method": name, **run_worker(job, packed, time_limit, memory_limit, look)})
     return make_table(rows)
 
 
@@ -96,7 +98,7 @@ def _names(wanted: str | Sequence[str], epsilon: float | None) -> list[str]:
 def _check(
     flows: Flows,
     names: list[str],
-    options: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Mapping[str, Value]],
     time_limit: float,
     memory_limit: int | None,
     *,

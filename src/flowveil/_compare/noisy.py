@@ -15,11 +15,12 @@ from flowveil._matrices import add_noise, matrix_of_flows
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
     from flowveil._matrices import Matrix, NoisyRelease
 
 
-def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[str, Any]:
+def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> Row:
     """Run laplace; more trips than there were count as a negative share left out."""
     if flows.people is not None:
         raise InputError("laplace is compared by trips: persons cannot be bounded any more", "leave out --unit")
@@ -28,7 +29,8 @@ def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[st
     release = add_noise(matrix, keywords["method"], keywords["epsilon"], options=keywords["options"])
     seconds, memory = time.perf_counter() - start, peak_memory()
     table = release.tables["flows.parquet"]
-    return _errors(matrix, release.boxes) | {
+    return {
+        **_errors(matrix, release.boxes),
         "status": "done",
         "flows": table.num_rows,
         "origin_areas": len(table["origin"].unique()),

@@ -8,12 +8,14 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from flowveil._processes import python_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from flowveil._compare.table import Row
 
 _LOOK_AGAIN = 0.05  # seconds between two looks at a worker
 _MEGABYTE = 1_000_000
@@ -26,7 +28,7 @@ def run_worker(
     time_limit: float,
     memory_limit: int | None,
     watch: Callable[[float, int | None], None],
-) -> dict[str, Any]:
+) -> Row:
     """Run one job to its end or to a limit (seconds, bytes), and return its row.
 
     watch: called while it runs, with seconds and bytes in use. Whatever happens, the worker is gone afterwards.
@@ -49,7 +51,7 @@ def _follow(
     time_limit: float,
     memory_limit: int | None,
     watch: Callable[[float, int | None], None],
-) -> dict[str, Any] | None:
+) -> Row | None:
     """Return the row of a worker, None if it died."""
     if worker.stdin is not None:
         with suppress(BrokenPipeError):
@@ -68,11 +70,11 @@ def _follow(
     output = b"" if worker.stdout is None else worker.stdout.read()
     if worker.returncode != 0 or not output.strip():
         return None
-    row: dict[str, Any] = json.loads(output.splitlines()[-1])
+    row: Row = json.loads(output.splitlines()[-1])
     return row
 
 
-def _died(worker: subprocess.Popen[bytes], complaints: Any) -> dict[str, Any]:
+def _died(worker: subprocess.Popen[bytes], complaints: IO[bytes]) -> Row:
     complaints.seek(0)
     lines = complaints.read().decode(errors="replace").strip().splitlines()
     return {"status": "failed", "note": lines[-1] if lines else f"the process ended with code {worker.returncode}"}

@@ -6,7 +6,7 @@ import json
 import pickle
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from flowveil._release import anonymize
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
     from flowveil._places import Hierarchy
     from flowveil._release import Release
@@ -41,16 +42,16 @@ def main() -> None:
     sys.stdout.write(json.dumps(row) + "\n")
 
 
-def _run(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[str, Any]:
+def _run(flows: Flows, keywords: dict[str, Any], *, check: bool) -> Row:
     start = time.perf_counter()
     release = anonymize(flows, **keywords)
     seconds = time.perf_counter() - start
     memory = peak_memory()  # of the method: metrics and verification come after
     figures = release.metrics()
-    row = {name: figures[name] for name in _METRICS}
     promise = release.manifest["promise"]
     what = f"{promise['kind']}, k {promise['k']}, by {promise['unit']}, {promise['areas']} areas"
-    return row | {
+    return {
+        **cast("Row", {name: value for name, value in figures.items() if name in _METRICS}),
         "status": "done",
         "gdm_mean": None if figures["gdm"] is None else figures["gdm"]["mean"],
         "homogeneous": _homogeneous(release),

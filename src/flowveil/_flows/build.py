@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._engine import DUCKDB, Request, counting
 from flowveil._errors import InputError, UnknownNameError
@@ -20,15 +20,16 @@ from flowveil._trips import Trips, needed, read_trips
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from flowveil._places import Places
+    from flowveil._places import Places, ZonesLike
     from flowveil._times import Levels, TimeSteps
+    from flowveil._trips import TripsLike
 
 
 def build_flows(
-    trips: Any,
+    trips: TripsLike,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,

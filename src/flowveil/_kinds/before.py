@@ -68,7 +68,7 @@ def _spread(tiles: AreaTable, release: Release, side: str) -> FloatArray:
     shapes = shapely.from_wkb(areas["geometry"].to_pylist())
     # Sizes in square degrees will do: they are compared within one area only.
     density = trips / np.where(shapely.area(shapes) > 0, shapely.area(shapes), np.inf)
-    centers = shapely.points(np.nan_to_num(tiles.lon), np.nan_to_num(tiles.lat))
+    centers = np.asarray(shapely.points(np.nan_to_num(tiles.lon), np.nan_to_num(tiles.lat)), object)
     area, tile = shapely.STRtree(centers).query(shapes, predicate="intersects")
     densities = np.zeros(len(tiles.area))
     np.add.at(densities, tile, density[area])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flowveil._flows import Flows
     from flowveil._measure import Published
     from flowveil._release import Release
+    from flowveil._trips import TripsLike
 
 _HOURS = "hour-of-day"
 
@@ -35,7 +36,12 @@ def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Any]]:
 
 
 def left_out_by_hour(
-    folder: Path, release: Release, trips: Any, flows: Flows, published: Published, **options: Any
+    folder: Path,
+    release: Release,
+    trips: TripsLike,
+    flows: Flows,
+    published: Published,
+    **options: Any,  # of the input
 ) -> list[dict[str, Any]]:
     """Return the shares by hour of the day, where trips have a time and the release has none; [] elsewhere.
 

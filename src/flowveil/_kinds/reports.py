@@ -25,14 +25,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from flowveil._places import ZonesLike
+    from flowveil._trips import TripsLike
+
 Made = TypeVar("Made")
 
 
 def report(
     release: str | Path,
-    trips: Any = None,
+    trips: TripsLike | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: Mapping[str, str] | None = None,
     where: str | None = None,
     overwrite: bool = False,
@@ -60,7 +63,7 @@ def report(
     return add_private(folder, check, make_private_report(record.show, files, losses))
 
 
-def _input(folder: Path, trips: Any, where: str | None) -> list[dict[str, Any]]:
+def _input(folder: Path, trips: TripsLike, where: str | None) -> list[dict[str, Any]]:
     """Return a table with the condition on the input, none if there is no condition."""
     condition = trips.where if isinstance(trips, Trips) else where or remembered(read_audit(folder)).where
     if condition is None:

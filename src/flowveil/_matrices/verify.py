@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, REPORT, find_release, read_audit, remembered
 from flowveil._matrices.ladder import runs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._matrices.release import NoisyRelease
     from flowveil._matrices.tiles import TileGrid
+    from flowveil._places import ZonesLike
 
 _KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
 _ROUNDING = 1e-9  # relative; budgets are published as floats
@@ -30,7 +32,7 @@ _LISTED = "every flow is a pair of tiles of the grid, listed once, with a count 
 CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
 
-def verify_noisy(path: str | Path, zones: Any = None) -> tuple[int, tuple[str, ...]]:
+def verify_noisy(path: str | Path, zones: ZonesLike | None = None) -> tuple[int, tuple[str, ...]]:
     """Check a release with noise; return its number of boxes and what was found to hold, or raise.
 
     zones: the zones of a release about zones; by default those that the private audit file names.
@@ -89,7 +91,7 @@ def _check_cells(release: NoisyRelease) -> None:
         raise broken("a box is listed twice")
 
 
-def _make_grid(folder: Path, release: NoisyRelease, zones: Any) -> TileGrid:
+def _make_grid(folder: Path, release: NoisyRelease, zones: ZonesLike | None) -> TileGrid:
     options = release.manifest["options"]
     if options.get("grid", "") is None:
         story = remembered(read_audit(folder))
@@ -108,7 +110,7 @@ def _check_areas(release: NoisyRelease, grid: TileGrid) -> None:
     start, end = runs(grid.ladder.leaf, grid.tree.parent)
     names = grid.places.ids(grid.tree, np.arange(len(grid.tree)))
     number = {name: node for node, name in enumerate(names)}
-    sides = [release.table[side].to_pylist() for side in ("origin", "destination")]
+    sides = [texts(release.table[side]) for side in ("origin", "destination")]
     if any(area not in number for side in sides for area in side):
         raise broken("an area is not one of the grid")
     known = release.areas

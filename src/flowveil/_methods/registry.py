@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods import (
@@ -42,7 +42,7 @@ class Option:
     default: Value
     meaning: str
 
-    def parse(self, value: Any) -> Value:
+    def parse(self, value: object) -> Value:
         """Return `value` in the type of the default, or raise."""
         kind = type(self.default)
         try:
@@ -74,7 +74,7 @@ class Method:
     times: bool = False  # can time be one of its axes?
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
-    def parse_options(self, given: Mapping[str, Any] | None) -> dict[str, Value]:
+    def parse_options(self, given: Mapping[str, Value] | None) -> dict[str, Value]:
         """Return the options given, checked."""
         known = {option.name: option for option in self.options}
         for name in given or {}:
@@ -250,7 +250,7 @@ _METHODS = (
 )
 
 
-def _refuse(*_: Any, **__: Any) -> Solution:
+def _refuse(*_: object, **__: object) -> Solution:
     raise InputError(
         "this method adds noise: it starts from a matrix over a public box, not from flows",
         "give --epsilon E and --bbox W,S,E,N; in Python, build_matrix and add_noise",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
-    from flowveil._methods import Method
+    from flowveil._methods import Method, Value
     from flowveil._places import Areas
     from flowveil._problem import Solution
     from flowveil._release.elsewhere import Elsewhere
@@ -51,7 +51,7 @@ def anonymize(
     totals: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
 ) -> Release:
@@ -114,7 +114,7 @@ def anonymize(
 
 
 def _on_areas(
-    problem: Problem, folder: str | Path, method: Method, typed: Mapping[str, Any], max_gbar: float | None
+    problem: Problem, folder: str | Path, method: Method, typed: Mapping[str, Value], max_gbar: float | None
 ) -> tuple[Solution, Method]:
     if method.name != DEFAULT_METHOD or typed or max_gbar is not None:
         raise InputError(
@@ -181,8 +181,8 @@ def _share(method: Method, max_suppression: float | None, max_gbar: float | None
     return max_suppression
 
 
-def _not_default(loss: str, max_gbar: float | None) -> dict[str, Any]:
-    typed: dict[str, Any] = {} if loss == DEFAULT_LOSS else {"loss": loss}
+def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
+    typed: dict[str, Value] = {} if loss == DEFAULT_LOSS else {"loss": loss}
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 

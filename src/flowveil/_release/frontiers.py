@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
 
@@ -15,18 +15,19 @@ from flowveil._release.anonymization import DEFAULT_LOSS, DEFAULT_METHOD, make_p
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from flowveil._arrays import ArrowTable, ChunkedColumn
     from flowveil._flows import Flows
+    from flowveil._methods import Value
 
-_SCHEMA = pa.schema(
-    {
-        "lambda": pa.float64(),
-        "gbar": pa.float64(),
-        "suppressed": pa.float64(),
-        "flows": pa.int64(),
-        "origin_areas": pa.int64(),
-        "destination_areas": pa.int64(),
-    }
-)
+_KINDS: dict[str, pa.DataType] = {
+    "lambda": pa.float64(),
+    "gbar": pa.float64(),
+    "suppressed": pa.float64(),
+    "flows": pa.int64(),
+    "origin_areas": pa.int64(),
+    "destination_areas": pa.int64(),
+}
+_SCHEMA = pa.schema(_KINDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,19 +40,20 @@ class Frontier:
     table: pa.Table
     method: str
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # whatever a table of Arrow has
         if name.startswith("__"):  # copying and pickling ask before there is a table
             raise AttributeError(name)
         return getattr(self.table, name)
 
-    def __getitem__(self, key: int | str) -> pa.ChunkedArray:
+    def __getitem__(self, key: int | str) -> ChunkedColumn:
         return self.table[key]
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
+        stream = cast("ArrowTable", self.table)  # which the stubs leave untyped
+        return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return frontier_text(self.table)
@@ -70,7 +72,7 @@ def frontier(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
 ) -> Frontier:
     """Return what a method reaches at different prices of a left-out trip, from the finest to the most complete.
 
@@ -84,6 +86,6 @@ def frontier(
     problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
     rows = chosen.frontier(problem, points, **chosen.parse_options(options))
     rows = [row for row in rows if row.flows]
-    columns = zip(*rows, strict=True) if rows else [[]] * len(_SCHEMA)
-    columns = [pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)]
-    return Frontier(pa.table(columns, _SCHEMA), method)
+    values = zip(*rows, strict=True) if rows else [()] * len(_SCHEMA)
+    columns = [pa.array(list(column), kind) for column, kind in zip(values, _SCHEMA.types, strict=True)]
+    return Frontier(pa.Table.from_arrays(columns, schema=_SCHEMA), method)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
+from flowveil._arrays import filled, texts
 from flowveil._folder import ELSEWHERE, SIDES
 from flowveil._places import meters_between
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
@@ -17,14 +18,14 @@ from flowveil._report.scene import Scene
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import ChunkedColumn, FloatArray, IntArray
 
 
 def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -> Scene:
     """Return the areas and flows of a release."""
-    names, sides = areas["area"].to_pylist(), areas["side"].to_pylist()
+    names, sides = texts(areas["area"]), texts(areas["side"])
     number = {(name, side): row for row, (name, side) in enumerate(zip(names, sides, strict=True))}
-    ends = [np.array([number[name, side] for name in flows[side].to_pylist()], np.int64) for side in SIDES]
+    ends = [np.array([number[name, side] for name in texts(flows[side])], np.int64) for side in SIDES]
     shapes = [None if text is None else shapely.from_wkb(text) for text in areas["geometry"].to_pylist()]
     outlines = np.empty(len(shapes), object)
     outlines[:] = shapes
@@ -34,7 +35,7 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -
         side=np.array([SIDES.index(side) for side in sides], np.int64),
         lon=floats(areas["lon"]),
         lat=floats(areas["lat"]),
-        tiles=np.asarray(areas["tiles"].fill_null(-1).to_numpy(), np.int64),
+        tiles=filled(areas["tiles"], -1),
         shapes=outlines,
         origin=ends[0],
         destination=ends[1],
@@ -43,12 +44,12 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -
     )
 
 
-def floats(column: pa.ChunkedArray) -> FloatArray:
+def floats(column: ChunkedColumn) -> FloatArray:
     """Return a column as numbers, NaN for null."""
     return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
-def whole(column: pa.ChunkedArray) -> IntArray:
+def whole(column: ChunkedColumn) -> IntArray:
     """Return a column as whole numbers."""
     return np.asarray(column.to_numpy(), np.int64)
 

@@ -41,7 +41,7 @@ def trajectories_scene(table: pa.Table) -> Scene:
         lon=boxes[:, [0, 2]].mean(axis=1),
         lat=boxes[:, [1, 3]].mean(axis=1),
         tiles=None,
-        shapes=shapely.box(*boxes.T),
+        shapes=np.asarray(shapely.box(*boxes.T), object),
         origin=box[rows],
         destination=destination,
         amounts={"users": whole(table["size"])[rows]},

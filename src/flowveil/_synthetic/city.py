@@ -18,7 +18,7 @@ from flowveil._synthetic.plane import CITY_BBOX, to_degrees
 from flowveil._synthetic.zones import Zones, draw_zones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from flowveil._arrays import Column, FloatArray, IntArray
 
@@ -86,7 +86,7 @@ class City:
         """
         return self._zones.table
 
-    def zone_of(self, lon: npt.ArrayLike, lat: npt.ArrayLike) -> pa.StringArray:
+    def zone_of(self, lon: FloatArray | Sequence[float], lat: FloatArray | Sequence[float]) -> pa.StringArray:
         """Return the zone id of each point; points outside of the city are null."""
         x, y = np.asarray(lon, dtype=np.float64), np.asarray(lat, dtype=np.float64)
         west, south, east, north = CITY_BBOX

@@ -3,6 +3,7 @@
 from flowveil._trajectories.anonymization import anonymize
 from flowveil._trajectories.baselines import BASELINES, Baseline, baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
+from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
@@ -14,6 +15,7 @@ __all__ = [
     "BASELINES",
     "VARIANTS",
     "Baseline",
+    "EvaluationFigures",
     "Gap",
     "Grid",
     "Trajectories",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._memory import parse_memory
@@ -15,6 +15,8 @@ from flowveil._trajectories.release import TrajectoryRelease, make_release
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from flowveil._engine import Readable
+
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
 
 _LENGTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*")
@@ -22,7 +24,7 @@ _DURATION = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(min|h|d)\s*")
 
 
 def anonymize(
-    source: Any,
+    source: Trajectories | Readable,
     k: int = 10,
     *,
     bbox: str | Iterable[float] | None = None,
@@ -43,8 +45,9 @@ def anonymize(
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
     """
     tell("reading")
-    trajectories = source
-    if not isinstance(source, Trajectories):
+    if isinstance(source, Trajectories):
+        trajectories = source
+    else:
         trajectories = read_trajectories(
             source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=memory
         )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._trajectories.figures import GapFigures
     from flowveil._trajectories.read import Trajectories
 
 DEFAULT_KS = (2, 5, 10)
@@ -37,7 +38,7 @@ class Gap:
     tail_weight: dict[str, FloatArray]  # total, space, time: one value a user, NaN where there is no spread
     generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> GapFigures:
         """Return the distributions as numbers."""
         total = self.space + self.time
         share = self.time[total > 0] / total[total > 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._engine import Readable
 
 # Names under which others keep the same thing; the second of each is scikit-mobility's.
 _KNOWN: dict[str, tuple[str, ...]] = {
@@ -75,7 +76,7 @@ class Trajectories:
 
 
 def read_trajectories(
-    source: Any,
+    source: Readable,
     bbox: str | Iterable[float] | None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -97,7 +98,7 @@ def read_trajectories(
     return snap(provenance.read(memory), grid, min_samples, provenance)
 
 
-def describe(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
+def describe(source: Readable, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
     """Open a source and find its columns, or raise with what is missing."""
     opened = engine.open_source(source)
     available = engine.column_names(opened)

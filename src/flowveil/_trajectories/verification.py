@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import asin, cos, degrees, radians
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from flowveil._arrays import filled
 from flowveil._errors import InputError, VerificationError
 from flowveil._folder import MANIFEST, REPORT, TRAJECTORIES, remembered
 from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._engine import Samples
+    from flowveil._engine import Readable, Samples
     from flowveil._trajectories.release import TrajectoryRelease
 
 _MANIFEST_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
@@ -48,7 +50,7 @@ class TrajectoryVerification:
 
 
 def verify(
-    path: str | Path, against: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    path: str | Path, against: Readable, *, columns: Mapping[str, str] | None = None, where: str | None = None
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from, or raise VerificationError.
 
@@ -90,8 +92,8 @@ class _Boxes:
     def __init__(self, release: TrajectoryRelease) -> None:
         table = release.trajectories
         self.group: IntArray = table["group"].to_numpy()
-        self.t0: IntArray = table["t0"].cast("int64").to_numpy()
-        self.t1: IntArray = table["t1"].cast("int64").to_numpy()
+        self.t0: IntArray = table["t0"].cast(pa.int64()).to_numpy()
+        self.t1: IntArray = table["t1"].cast(pa.int64()).to_numpy()
         self.lon: tuple[FloatArray, FloatArray] = (table["lon0"].to_numpy(), table["lon1"].to_numpy())
         self.lat: tuple[FloatArray, FloatArray] = (table["lat0"].to_numpy(), table["lat1"].to_numpy())
         self.size: IntArray = table["size"].to_numpy()
@@ -206,7 +208,7 @@ def _check_samples(release: TrajectoryRelease, table: _Boxes, samples: Samples) 
         _fail("the listed users are not the users of the input")
     row = np.array([listed.get(user, -1) for user in samples.users], np.int64)[samples.user]
     usable &= row >= 0
-    groups = release.members["group"].fill_null(-1).to_numpy()
+    groups = filled(release.members["group"], -1)
     user, group = row[usable], groups[row[usable]]
     spot = _find(table, group, samples.time[usable])
     inside, surely = spot >= 0, spot >= 0
