@@ -1,20 +1,36 @@
-"""The synthetic city, written once for all tests."""
+"""The synthetic city, written once for all tests, and which tests run where, in which order."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import signal
+from pathlib import Path
 
 import pytest
 
 from flowveil.synthetic import write_city
 
-if TYPE_CHECKING:
-    from pathlib import Path
+HERE = Path(__file__).parent
+FOLDERS = ("browser", "spark")
+LONGEST = {"spark": 150}
+
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # in the background; tests interrupt programs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the files that start clusters first: at the end one of them would run alone while other cores wait."""
-    items.sort(key=lambda item: not item.path.name.startswith("test_spark"))
+    """Let a file, or a folder that shares a cluster or a browser, stay in one process; the longest come first.
+
+    At the end a long one would run alone while other cores wait.
+    """
+    for item in items:
+        group = item.path.relative_to(HERE).parts[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+        if group in FOLDERS:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: LONGEST.get(item.path.relative_to(HERE).parts[0], 0), reverse=True)
 
 
 @pytest.fixture(scope="session")

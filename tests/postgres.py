@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import QUIET
+
 PASSWORD = "hush: not-a-secret 100%"  # noqa: S105  of a server that lives for seconds
 USER = "postgres"  # the server refuses to run as root
 
@@ -51,7 +53,14 @@ def server():
         run("initdb", "--auth=scram-sha-256", "--username=owner", f"--pwfile={folder / 'password'}", "--no-sync")
         settings = {"listen_addresses": "127.0.0.1", "unix_socket_directories": folder, "fsync": "off"}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        run("pg_ctl", "--wait", f"--log={folder / 'log'}", f"--options=-p {port} {options}", "start")
+        run(
+            "pg_ctl",
+            "--wait",
+            f"--timeout={QUIET}",
+            f"--log={folder / 'log'}",
+            f"--options=-p {port} {options}",
+            "start",
+        )
         try:
             yield f"postgresql://owner:{quoted(PASSWORD)}@127.0.0.1:{port}/postgres"
         finally:

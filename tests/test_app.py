@@ -30,6 +30,7 @@ from flowveil._app.jobs import Jobs
 from flowveil._app.picture import picture
 from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, write_demo_city
+from tests.waiting import QUIET, wait_for
 
 TOKEN = "the-token"  # noqa: S105
 LIMIT = 20_000_000
@@ -51,7 +52,7 @@ class App:
         self._thread = Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
         self._thread.start()
         self.own = f"http://127.0.0.1:{self.port}"
-        self.client = httpx.Client(base_url=self.own, headers={"authorization": f"Bearer {TOKEN}"}, timeout=20)
+        self.client = httpx.Client(base_url=self.own, headers={"authorization": f"Bearer {TOKEN}"}, timeout=QUIET)
 
     def close(self):
         """End the app."""
@@ -79,12 +80,12 @@ class App:
 
     def wait(self, job):
         """Return a job that has ended."""
-        for _ in range(600):
-            job = self.client.get(f"/api/jobs/{job['id']}").json()
-            if job["state"] not in ("waiting", "running"):
-                return job
-            time.sleep(0.05)
-        pytest.fail(f"{job} does not end")
+        return wait_for(lambda: self._ended(job))
+
+    def _ended(self, job):
+        """Return what is known of a job if it has ended."""
+        known = self.client.get(f"/api/jobs/{job['id']}").json()
+        return None if known["state"] in ("waiting", "running") else known
 
     def files(self):
         """Return all files that uploads have left."""
@@ -493,12 +494,13 @@ class TestJobs:
 
 def _running(app, job):
     """Return the process that works on a job, once it does."""
-    for _ in range(200):
+
+    def working():
         worker = app.jobs._worker
-        if app.client.get(f"/api/jobs/{job['id']}").json()["state"] == "running" and worker is not None:
-            return worker.pid
-        time.sleep(0.01)
-    return pytest.fail("the job does not start")
+        running = app.client.get(f"/api/jobs/{job['id']}").json()["state"] == "running"
+        return worker.pid if running and worker is not None else None
+
+    return wait_for(working)
 
 
 def _alive(process):

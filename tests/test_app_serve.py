@@ -9,15 +9,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from flowveil._cli.commands import run
+from tests.waiting import QUIET, wait_for
 
 ROOT = Path(__file__).parents[1]
-ASSETS = ROOT / "src" / "flowveil" / "app" / "assets"
+ASSETS = ROOT / "src" / "flowveil" / "_app" / "assets"
 TRIPS = b"start_lon,start_lat,end_lon,end_lat\n4.5,50.3,4.6,50.4\n"
 
 
@@ -37,21 +37,19 @@ class Server:
         """Upload a file, start a job, and return the process that does it."""
         import httpx
 
-        with httpx.Client(base_url=self.address, headers={"authorization": f"Bearer {self.token}"}) as client:
+        allowed = {"authorization": f"Bearer {self.token}"}
+        with httpx.Client(base_url=self.address, headers=allowed, timeout=QUIET) as client:
             file = client.put("/api/upload", params={"name": "trips.csv"}, content=TRIPS).json()["id"]
             client.post(f"/api/columns/{file}")
         children = Path(f"/proc/{self.process.pid}/task")
-        for _ in range(200):
-            found = " ".join(path.read_text() for path in children.glob("*/children")).split()
-            if found:
-                return int(found[0])
-            time.sleep(0.02)
-        return pytest.fail("no worker")
+        started = wait_for(lambda: " ".join(path.read_text() for path in children.glob("*/children")).split())
+        return int(started[0])
 
     def end(self, number):
         """Send a signal and return the exit code and what was said."""
         self.process.send_signal(number)
-        return self.process.wait(20), self.process.communicate()
+        said = self.process.communicate()
+        return self.process.returncode, said
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes in /proc")
@@ -79,10 +77,7 @@ class TestServe:
 
         server.end(signal.SIGKILL)
 
-        for _ in range(100):
-            if not Path(f"/proc/{worker}").exists():
-                break
-            time.sleep(0.05)
+        wait_for(lambda: not Path(f"/proc/{worker}").exists())
         assert not Path(f"/proc/{worker}").exists()
         assert len(list(tmp_path.iterdir())) == 1
         assert Server(tmp_path).end(signal.SIGTERM)[0] == 143

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli.commands import app, run
+from tests.waiting import run_program
 
 PROJECT = Path(__file__).parent.parent
 DOCUMENT = PROJECT / "docs" / "command-line.md"
@@ -222,7 +222,7 @@ class TestProcess:
 
     def start(self, *arguments, **options):
         """Run the console script."""
-        return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=60, check=False, **options)
+        return run_program([SCRIPT, *arguments], **options)
 
     def test_done(self, city_trips, tmp_path):
         """0, with the summary on stdout, notes on stderr, and no progress bar in a pipe."""
@@ -245,7 +245,7 @@ class TestProcess:
         """2 for bad input, through python -m as well."""
         module = [sys.executable, "-m", "flowveil", "anonymize", "nope.csv", "-o", "out"]
 
-        done = subprocess.run(module, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+        done = run_program(module, cwd=tmp_path)
 
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.splitlines()[0] == "error: there is no file 'nope.csv'"
@@ -255,7 +255,7 @@ class TestProcess:
         """A reader that leaves early is no error."""
         command = f"{SCRIPT} methods --json | head -c 1; exit ${{PIPESTATUS[0]}}"
 
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+        done = run_program(["bash", "-c", command])
 
         assert done.stderr == ""
         assert done.stdout == "["
@@ -266,9 +266,7 @@ class TestProcess:
         code += "f.build_flows = lambda *a, **k: os.kill(os.getpid(), signal.SIGINT) or signal.pause()\n"
         code += "f.read_trips = lambda *a, **k: None\nc.main(['anonymize', 'x', '-o', 'out'])"
 
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
-        )
+        done = run_program([sys.executable, "-c", code], cwd=tmp_path)
 
         assert done.returncode == 128 + signal.SIGINT
         assert done.stderr.startswith("error: interrupted\nhint: ")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ import pytest
 import flowveil as fv
 from flowveil._app.jobs import RUNNING, WAITING, Jobs
 from tests.hostile import marks, plant
+from tests.waiting import wait_for
 
 SOURCES = Path(fv.__file__).parent
-PATIENCE = 120  # seconds; some when the machine is idle
 
 
 @pytest.fixture
@@ -51,9 +50,7 @@ def test_app(hostile, city_trips, tmp_path):
     jobs = Jobs(tmp_path / "jobs")
     try:
         job = jobs.submit("columns", {"path": str(city_trips)})
-        deadline = time.monotonic() + PATIENCE
-        while job.state in (WAITING, RUNNING) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: job.state not in (WAITING, RUNNING))
     finally:
         jobs.close()
 
@@ -89,4 +86,4 @@ def test_one_way_to_start_python():
     """Commands that start Python are built in one place, so that none forgets to be careful."""
     naming = {path.name for path in SOURCES.rglob("*.py") if "sys.executable" in path.read_text(encoding="utf-8")}
 
-    assert naming == {"_command.py", "_spark_session.py"}
+    assert naming == {"worker.py", "spark_session.py"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil.synthetic import write_city
 from tests.postgres import PASSWORD, quoted, server
+from tests.waiting import run_program
 
 TRIPS = 1_000_000
 QUERY = "SELECT * FROM trips"
@@ -26,7 +26,7 @@ MEASURED = """
 import sys
 from flowveil._cli.commands import run
 code = run(sys.argv[1:])
-from flowveil._compare.peak import peak_memory
+from flowveil._processes import peak_memory
 print("peak", round(peak_memory()), file=sys.stderr)
 sys.exit(code)
 """
@@ -55,13 +55,7 @@ def url(trips):
 
 def flowveil(*arguments):
     """Run a command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-c", MEASURED, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return run_program([sys.executable, "-c", MEASURED, *map(str, arguments)])
 
 
 def test_release_from_a_database(url, trips, tmp_path):

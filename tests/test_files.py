@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +23,7 @@ from flowveil._folder.files import (
     settle,
 )
 from flowveil._folder.lock import hold_place
+from tests.waiting import run_program
 
 # What the scripts below share: a folder `out` with a private file beside it, both of which say who wrote them.
 WRITER = """
@@ -188,7 +188,7 @@ for round in range(8):
 def start(script, *arguments):
     """Run a script to its end and return what it prints."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = run_program(command)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -16,12 +16,13 @@ import pytest
 
 from flowveil._folder.scratch import scratch_folder
 from flowveil.synthetic import City
+from tests.waiting import run_program
 
 # Kills or interrupts itself at the n-th call of a function: in the middle of reading, of solving, of writing.
 DYING = """
 import os, signal, sys
 from importlib import import_module
-from flowveil._cli.commands import run
+from flowveil._cli.commands import run_program
 
 module, name, moment = sys.argv[1], sys.argv[2], int(sys.argv[3])
 owner = import_module(module)
@@ -70,9 +71,9 @@ def anonymize(trips, output):
     return ["anonymize", str(trips), "--grid", "h3:9", "--unit", "person_id", "--memory", "60MB", "-o", str(output)]
 
 
-def run(*arguments):
+def python(*arguments):
     """Run Python and return how it ended."""
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return run_program([sys.executable, *arguments])
 
 
 def names(folder):
@@ -84,7 +85,7 @@ def names(folder):
 def expected(trips, tmp_path_factory):
     """Return the bytes of a release that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole") / "out"
-    assert run("-m", "flowveil", *anonymize(trips, folder)).returncode == 0
+    assert python("-m", "flowveil", *anonymize(trips, folder)).returncode == 0
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
@@ -95,13 +96,13 @@ def test_killed_while(stage, trips, expected, temporary, tmp_path):
     output = tmp_path / "releases" / "out"
     output.parent.mkdir()
 
-    killed = run("-c", DYING, module, name, str(moment), *anonymize(trips, output))
+    killed = python("-c", DYING, module, name, str(moment), *anonymize(trips, output))
 
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not output.exists()
     assert bool(names(temporary)) == (stage in {"reading", "grouped"})
 
-    again = run("-m", "flowveil", *anonymize(trips, output))
+    again = python("-m", "flowveil", *anonymize(trips, output))
 
     assert again.returncode == 0, again.stderr
     assert names(temporary) == []
@@ -115,7 +116,7 @@ def test_interrupted_while(stage, trips, temporary, tmp_path, monkeypatch):
     module, name, moment = STAGES[stage]
     monkeypatch.setenv("DIES_OF", "SIGINT")
 
-    ended = run("-c", DYING, module, name, str(moment), *anonymize(trips, tmp_path / "out"))
+    ended = python("-c", DYING, module, name, str(moment), *anonymize(trips, tmp_path / "out"))
 
     assert ended.returncode == 130, ended.stderr
     assert ended.stderr == "error: interrupted\nhint: nothing was written\n"

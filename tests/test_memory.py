@@ -25,7 +25,7 @@ MEASURED = """
 import sys
 import flowveil as fv
 import pyarrow.parquet as pq
-from flowveil._compare.peak import peak_memory
+from flowveil._processes import peak_memory
 trips, folder, memory, unit = sys.argv[1:]
 options = {"unit": unit or None}
 few = next(pq.ParquetFile(trips).iter_batches(20_000))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import queue
+from contextlib import suppress
+
 import pytest
 
-TIME = 300  # seconds for a cell; some when the machine is idle
+from tests.waiting import QUIET, wait_for
+
 CELLS = {
     "start": """
         import sys, warnings
@@ -47,13 +51,26 @@ def client(tmp_path, monkeypatch):
         monkeypatch.setenv(name, str(tmp_path / name))
     work = tmp_path / "work"
     work.mkdir()
-    with (tmp_path / "log").open("wb") as log, run_kernel(cwd=str(work), stderr=log) as found:
+    with (tmp_path / "log").open("wb") as log, run_kernel(startup_timeout=QUIET, cwd=str(work), stderr=log) as found:
         yield found
+
+
+def answer(client, code):
+    """Run a cell and return how it ended."""
+    asked = client.execute(code)
+
+    def answered():
+        with suppress(queue.Empty):
+            message = client.get_shell_msg(timeout=0.1)
+            return message["content"] if message["parent_header"].get("msg_id") == asked else None
+        return None
+
+    return wait_for(answered)
 
 
 def test_without_ipywidgets(client):
     """Every step of the way runs in a kernel in which DuckDB can show no progress."""
     for name, code in CELLS.items():
-        reply = client.execute_interactive(code, timeout=TIME, output_hook=lambda _: None)["content"]
+        reply = answer(client, code)
 
         assert reply["status"] == "ok", (name, reply["ename"], reply["evalue"])

@@ -88,7 +88,7 @@ def test_points_off_the_globe_have_no_cell():
 
 
 def test_parents_and_digits_equal_h3():
-    """Bit operations give what the h3 package gives."""
+    """Ancestors by h3ronpy and digits by bits are those of the h3 package."""
     cells = cells_of_points(*random_points(500), 11)
 
     for resolution in range(11):

@@ -20,19 +20,20 @@ import flowveil as fv
 from flowveil._methods import find_method
 from flowveil._methods.each import solve_each
 from flowveil._problem import Problem, Requirement
-from flowveil._processes import core_count, spread
+from flowveil._processes import core_count, spread, worker
 from flowveil._processes.core_count import cores, one_core
 from flowveil._processes.packing import pack, unpack
 from flowveil._processes.spread import over_cores
 from flowveil.synthetic import City
 from tests.hostile import marks, plant
 from tests.test_time_and_groups import many_matrices
+from tests.waiting import wait_for
 
 EACH = {"budget": "each"}
 METHODS = {name: {} for name in ("atg-dual", "atg-soft", "odkanon", "oigh", "knapsack", "suppression", "uniform-tiles")}
 METHODS |= dict.fromkeys(("mosaic", "nested", "crosscut"), EACH)
 ROOT = Path(__file__).parents[1]
-PATIENCE = 60  # seconds for processes to start or end
+LONG = 3_600  # seconds: what takes as long is ended by others
 
 
 def one_by_one(function, parts, _):
@@ -105,7 +106,7 @@ def helped(monkeypatch):
     monkeypatch.setattr(spread, "WORTH_HELP", 0)
     monkeypatch.setattr(spread, "_TOLD", 0)
     monkeypatch.setattr(spread, "cores", lambda: 2)
-    monkeypatch.setattr(spread.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(worker.subprocess, "Popen", Recorded)
     return started
 
 
@@ -208,7 +209,7 @@ def interrupt(asking, folder, part):
     """Press Ctrl-C when the helper is at work, which then would work for long."""
     meet(asking, folder)
     if os.getpid() != asking:
-        time.sleep(PATIENCE)
+        time.sleep(LONG)
     if part > 0:
         raise KeyboardInterrupt
 
@@ -219,7 +220,7 @@ def test_interrupt(helped, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         over_cores(partial(interrupt, os.getpid(), tmp_path), range(40), ())
 
-    assert time.monotonic() < start + PATIENCE
+    assert time.monotonic() < start + LONG
     assert [process.returncode for process in helped] == [-signal.SIGKILL]
 
 
@@ -227,7 +228,7 @@ def sleep(folder, part):
     """Tell who is at work, and take long but for the first part."""
     (Path(folder) / str(os.getpid())).touch()
     if part:
-        time.sleep(PATIENCE)
+        time.sleep(LONG)
 
 
 ASKING = """
@@ -267,14 +268,6 @@ def running(process):
         return False
 
 
-def wait_for(condition):
-    """Wait until something is true."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it takes too long"
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("program", ["", "/no/such/program"])
 def test_no_helper_can_start(program, helped, monkeypatch):
     """Where the system lets no helper start, all is done here."""
@@ -291,7 +284,7 @@ def test_little_work_is_done_alone(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr(spread.subprocess, "Popen", refuse)
+    monkeypatch.setattr(worker.subprocess, "Popen", refuse)
     assert over_cores(np.sqrt, [4, 9], ()) == [2, 3]
     monkeypatch.setattr(spread, "WORTH_HELP", 0)
     monkeypatch.setattr(spread, "_TOLD", 0)

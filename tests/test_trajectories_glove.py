@@ -89,7 +89,7 @@ def test_stretch_of_merged_groups(users, wide):
         limits = pool.limits_whole.astype(samples.dtype)
 
         for sweep in (False, True):
-            args = samples, place, boxes, limits, 0, 1
+            args = kernels.Groups(samples, place, boxes, limits), 0, 1
             assert expected == kernels.stretch(*args, np.inf, sweep)
             assert expected == kernels.stretch(*args, expected, sweep)
             assert kernels.stretch(*args, np.nextafter(expected, -1), sweep) == np.inf

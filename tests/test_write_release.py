@@ -19,6 +19,7 @@ import pytest
 import flowveil as fv
 from flowveil._release import write
 from flowveil.synthetic import City
+from tests.waiting import run_program
 
 FILES = {"flows.parquet", "areas.parquet", "manifest.json"}
 CITY = City(seed=5, persons=200)
@@ -309,6 +310,7 @@ from pathlib import Path
 import flowveil as fv
 from flowveil._release.audit import make_audit
 from flowveil.synthetic import City
+from tests.waiting import run_program
 
 folder, overwrite, steps = Path(sys.argv[1]), sys.argv[2] == "overwrite", int(sys.argv[3])
 flows = fv.build_flows(City(seed=5, persons=200).trips(4_000), "h3:7", unit="person_id", weight="weight")
@@ -387,16 +389,10 @@ print(*sorted(path.name for path in folder.iterdir()))
 @pytest.mark.parametrize("mode", ["fresh", "overwrite"])
 def test_killed_at_any_moment(mode, tmp_path):
     """Whatever moment kills the process, the folder is whole, with the audit file of its own, or absent."""
-    run = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), mode, "40"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_program([sys.executable, "-c", KILLED, str(tmp_path), mode, "40"])
 
-    assert run.returncode == 0, run.stderr
-    seen, left = run.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    seen, left = done.stdout.splitlines()
     assert left == "out out.audit.json"
     assert set(seen.split()) >= ({"absent", "new"} if mode == "fresh" else {"old", "new"})
     assert len(seen.split()) >= 50
@@ -430,15 +426,9 @@ assert sorted(os.listdir(folder)) == ["out", "out.audit.json"], os.listdir(folde
 @pytest.mark.parametrize("mode", ["fresh", "overwrite"])
 def test_ten_writers_at_once(mode, tmp_path):
     """One release stands, with its own audit file; without overwrite the others are told that it exists."""
-    run = subprocess.run(
-        [sys.executable, "-c", TOGETHER, str(tmp_path), mode, "0"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_program([sys.executable, "-c", TOGETHER, str(tmp_path), mode, "0"])
 
-    assert run.returncode == 0, run.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def test_killed_command(city_trips, tmp_path):

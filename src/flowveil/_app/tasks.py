@@ -1,9 +1,11 @@
-"""What the worker does: look at columns, count flows, follow a frontier, make a release."""
+"""What the app's worker does: look at columns, count flows, follow a frontier, make a release."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,26 @@ _POINTS = 40  # of a frontier: close enough for a slider
 _KEPT_FLOWS = 2  # counted tables kept at a time: those of the two sides of a comparison
 _MOST_ROWS = {"trips": 2_000_000_000, "zones": 5_000_000}  # a few kilobytes of Parquet can claim any number of rows
 _MOST_BYTES = {"trips": 1_000_000_000_000, "zones": 4_000_000_000}
+_SHARE_OF_MEMORY = 0.9  # a file that unfolds beyond all bounds must not take the computer with it
+
+
+def do_task(order: tuple[str, dict[str, Any]], tell: Tell) -> dict[str, Any]:
+    """Do one task, given its kind and arguments; `tell` hears what is being done."""
+    kind, arguments = order
+    return _tasks().run(kind, arguments, tell)
+
+
+@cache
+def _tasks() -> Tasks:
+    """Return what this process keeps from task to task, and bound the memory that it may take."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+
+        most = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MEMORY)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    except (ImportError, OSError, ValueError):
+        pass
+    return Tasks()
 
 
 @dataclass(frozen=True)

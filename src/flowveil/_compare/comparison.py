@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from flowveil._compare.process import run_worker
+from flowveil._compare.limits import limited_row
 from flowveil._compare.table import make_table
 from flowveil._engine import FileSource
 from flowveil._errors import InputError
@@ -61,7 +60,7 @@ def compare(
     names = _names(methods, epsilon)
     make_requirement(flows, k, k_weight, min_tiles)  # what all methods would refuse is an error of the call
     _check(flows, names, options or {}, time_limit, memory_limit, verify=verify)
-    packed = pickle.dumps(_bare(flows))
+    sent = _bare(flows)
     rows: list[Row] = []
     for name in names:
         keywords: dict[str, object] = {"method": name, "options": dict((options or {}).get(name, {}))}
@@ -70,13 +69,13 @@ def compare(
         else:
             keywords |= {"k": k, "k_weight": k_weight, "min_tiles": min_tiles, "elsewhere": elsewhere}
             keywords["max_suppression"] = max_suppression if find_method(name).steers else None
-        job = pickle.dumps({"keywords": keywords, "verify": verify})
+        job = {"keywords": keywords, "verify": verify}
 
         def look(seconds: float, memory: int | None, name: str = name) -> None:
             if watch is not None:
                 watch(rows, name, seconds, memory)
 
-        rows.append({"method": name, **run_worker(job, packed, time_limit, memory_limit, look)})
+        rows.append({"method": name, **limited_row(sent, job, time_limit, memory_limit, look)})
     return make_table(rows)
 
 

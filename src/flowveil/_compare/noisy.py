@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil._compare.peak import peak_memory
 from flowveil._errors import InputError
 from flowveil._folder import scratch_folder
 from flowveil._kinds import verify
 from flowveil._matrices import add_noise, matrix_of_flows
+from flowveil._processes import peak_memory
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray

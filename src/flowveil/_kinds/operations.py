@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from flowveil._places import ZonesLike
     from flowveil._reconstruct import Reconstruction
     from flowveil._release import Release
-    from flowveil._trajectories import TrajectoryRelease, TrajectoryVerification
+    from flowveil._trajectories import TrajectoryRelease
     from flowveil._trips import TripsLike
-    from flowveil._verify import Verification
+    from flowveil._verify import TrajectoryVerification, Verification
 
 Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures | None]"  # by name
 

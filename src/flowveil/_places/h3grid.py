@@ -11,7 +11,7 @@ import shapely
 
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.geodesy import square_kilometers
-from flowveil._places.h3index import cells_of_points, digits, parents, resolutions
+from flowveil._places.h3index import cells_of_points, digits, parents
 from flowveil._places.hierarchy import ROOT, Hierarchy
 from flowveil._places.places import AreaTable
 
@@ -70,13 +70,15 @@ class H3Grid:
         parent_keys = []
         cells = seen
         for resolution in range(self.resolution, 0, -1):
-            above = np.unique(parents(cells, resolution - 1))
-            links = _binary_links(cells, resolution) if self.binary else parents(cells, resolution - 1)
-            parent_keys.append(links)
+            links = parents(cells, resolution - 1)
+            above = np.unique(links)
             if self.binary:
+                links = links | (_LOWEST_GROUP[digits(cells, resolution)] << _GROUP_SHIFT)
                 groups, up = _group_links(links)
                 keys.append(groups)
-                parent_keys.append(up)
+                parent_keys += [links, up]
+            else:
+                parent_keys.append(links)
             keys.append(above)
             cells = above
         parent_keys.append(np.zeros(len(cells), np.uint64))  # the world, which has key 0
@@ -162,12 +164,6 @@ def _pairs(hierarchy: Hierarchy, nodes: IntArray) -> zip[tuple[int, int]]:
     return zip((nodes != ROOT).astype(int).tolist(), hierarchy.key[nodes].tolist(), strict=True)
 
 
-def _binary_links(cells: KeyArray, resolution: int) -> KeyArray:
-    """Return for each cell the key of the smallest group of siblings that holds it."""
-    group = _LOWEST_GROUP[digits(cells, resolution)]
-    return parents(cells, resolution - 1) | (group << _GROUP_SHIFT)
-
-
 def _group_links(links: KeyArray) -> tuple[KeyArray, KeyArray]:
     """Return all groups on the way from `links` to the whole cells, and the key above each."""
     levels: list[KeyArray] = []
@@ -193,7 +189,7 @@ def _cells_of_key(key: int) -> list[int]:
         return [key]
     cell = int(np.uint64(key) & _CELL_BITS)
     children = np.asarray(h3.cell_to_children(cell), np.uint64)
-    wanted = np.isin(digits(children, int(resolutions(children[:1])[0])), BINARY_GROUPS[group][0])
+    wanted = np.isin(digits(children, h3.get_resolution(cell) + 1), BINARY_GROUPS[group][0])
     return [int(child) for child in np.sort(children[wanted])]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from flowveil._errors import InputError
 from flowveil._flows import LARGEST_CROWD, WEIGHT_UNIT, least_weight
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 
 AUTO: Literal["auto"] = "auto"
 LARGEST_NUMBER = 10**15  # that anybody can mean, e.g. more than the globe has tiles; keeps sums within 64 bits
+
+
+class Least(NamedTuple):
+    """What a flow must have at least, in whole numbers: what compiled loops test."""
+
+    crowd: int  # persons when the flows have a unit, else trips
+    weight: int  # in millionths; 0 without a test of weight
+    tiles: int  # at both ends
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,11 @@ class Requirement:
     def least_weight(self) -> int:
         """The weight that is enough, in millionths; 0 without a test of weight."""
         return least_weight(self.k_weight)
+
+    @property
+    def least(self) -> Least:
+        """The tests, as compiled loops take them."""
+        return Least(self.k, self.least_weight, self.min_tiles)
 
     def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
         """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""

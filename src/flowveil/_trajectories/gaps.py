@@ -112,11 +112,11 @@ def nearest_others(trajectories: Trajectories, count: int) -> tuple[FloatArray, 
     pool, users = Pool(trajectories, 2), len(trajectories)
     pool.sweep = choose_kernel(pool)
     values, ids = np.full((users, count), np.inf), np.full((users, count), -1)
-    state = pool.samples, pool.place, pool.boxes, pool.limits, pool.sweep, pool.alive, pool.done
+    state = pool.state()
 
     def search(first: int, step: int) -> None:
         for row in range(first, users, step):
-            nearest.list_row(*state, row, 0, 1, values[row], ids[row])
+            nearest.list_row(state, row, 0, 1, values[row], ids[row])
 
     workers = Workers()
     try:

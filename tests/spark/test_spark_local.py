@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,8 +15,9 @@ import pytest
 
 from flowveil.synthetic import City
 from tests.hostile import marks, plant
+from tests.spark.cluster import JAVA
+from tests.waiting import run_program
 
-PATIENCE = 900  # seconds; some thirty when the machine is idle
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 DEFAULTS = "spark.master local[2]\nspark.ui.enabled true\nspark.sql.shuffle.partitions 2\n"
 
@@ -35,22 +35,18 @@ def seen(tmp_path_factory):
     for place in (python, java, configured):
         place.mkdir()
     (configured / "spark-defaults.conf").write_text(DEFAULTS)
-    places = {"TMPDIR": python, "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={java}", "SPARK_CONF_DIR": configured}
-    program = Path(__file__).with_name("spark_local.py")
+    places = {"TMPDIR": python, "JAVA_TOOL_OPTIONS": f"{JAVA} -Djava.io.tmpdir={java}", "SPARK_CONF_DIR": configured}
+    program = Path(__file__).with_name("local_program.py")
 
-    run = subprocess.run(
+    done = run_program(
         [sys.executable, "-P", program, parent / "trips.parquet", parent / "persons", python, java],
         cwd=folder,
         env=os.environ | {name: str(value) for name, value in places.items()},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
     )
 
-    assert run.returncode == 0, (run.stderr, marks(mark))
+    assert done.returncode == 0, (done.stderr, marks(mark))
     left, beside = ([path.name for path in place.iterdir()] for place in (python, folder))
-    return json.loads(run.stdout.splitlines()[-1]) | {"marks": marks(mark), "left": left, "beside": beside}
+    return json.loads(done.stdout.splitlines()[-1]) | {"marks": marks(mark), "left": left, "beside": beside}
 
 
 def write_trips(path):

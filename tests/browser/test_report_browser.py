@@ -12,8 +12,9 @@ import shapely
 import flowveil as fv
 from flowveil._folder import Files, Kind
 from flowveil.synthetic import CITY_BBOX
-from tests.browser import open_chromium, open_page
+from tests.browser.chromium import open_page
 from tests.test_report import draw_page, large_release
+from tests.waiting import wait_for
 
 WIDE = {"viewport": {"width": 1280, "height": 900}}
 # Moves the map in every frame; returns how long the frames took, sorted.
@@ -32,13 +33,6 @@ PAN = """() => new Promise((done) => {
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    """Start a browser once."""
-    with open_chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def folders(city_trips, city_zone_trips, tmp_path_factory):
     """Return the release of the city with overlapping areas, and one over a dendrogram of zones."""
     home = tmp_path_factory.mktemp("browser")
@@ -51,10 +45,10 @@ def folders(city_trips, city_zone_trips, tmp_path_factory):
 
 
 @pytest.fixture(params=["city", "ward"])
-def opened(request, folders, chromium):
+def opened(request, folders, browser):
     """Open the report of a release; return the page and its folder."""
     folder = folders / request.param
-    with open_page(chromium, (folder / "report.html").as_uri(), **WIDE) as page:
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
         page.wait_for_function("window.flowveil")
         yield page, folder
 
@@ -152,16 +146,19 @@ def test_switch_layers(opened):
     drawn = page.locator("#map")
 
     pictures = [drawn.screenshot()]
-    for action in ("Destinations", "Size"):
-        page.get_by_role("radio", name=action).check()
+
+    def draw_anew():
+        wait_for(lambda: drawn.screenshot() not in pictures)
         page.wait_for_timeout(100)
         pictures.append(drawn.screenshot())
+
+    for action in ("Destinations", "Size"):
+        page.get_by_role("radio", name=action).check()
+        draw_anew()
     page.select_option("#lines", "0")
-    page.wait_for_timeout(100)
-    pictures.append(drawn.screenshot())
+    draw_anew()
     page.click("#theme")
-    page.wait_for_timeout(100)
-    pictures.append(drawn.screenshot())
+    draw_anew()
 
     assert len(set(pictures)) == len(pictures)
     destinations = [row for row in areas if row["side"] == "destination" and row["geometry"] is not None]
@@ -190,11 +187,11 @@ def test_keyboard(opened):
     assert number(page, "#place-amount") == sum(row["trips"] for row in flows if row["origin"] == first.inner_text())
 
 
-def test_names_of_no_place(folders, chromium):
+def test_names_of_no_place(folders, browser):
     """What has no place on the map, such as elsewhere, is still there to be chosen."""
     folder = folders / "city"
     flows, _ = (list(rows) for rows in read(folder))
-    with open_page(chromium, (folder / "report.html").as_uri(), **WIDE) as page:
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
         page.get_by_role("radio", name="Destinations").check()
         page.get_by_role("button", name=re.compile("^elsewhere")).click()
 
@@ -204,17 +201,17 @@ def test_names_of_no_place(folders, chromium):
 
 @pytest.mark.parametrize("width", [390, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_width(folders, chromium, width, scheme):
+def test_every_width(folders, browser, width, scheme):
     """Nothing is wider than the screen, and the colors follow the reader's."""
     view = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
-    with open_page(chromium, (folders / "city" / "report.html").as_uri(), **view) as page:
+    with open_page(browser, (folders / "city" / "report.html").as_uri(), **view) as page:
         page.wait_for_function("window.flowveil")
 
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
 
 
-def test_keys(folders, chromium, tmp_path):
+def test_keys(folders, browser, tmp_path):
     """A selector for each column that divides a release."""
     folder = folders / "city"
     flows, areas = (pq.read_table(folder / f"{name}.parquet") for name in ("flows", "areas"))
@@ -231,7 +228,7 @@ def test_keys(folders, chromium, tmp_path):
             )
         )
     )
-    with open_page(chromium, path.as_uri(), **WIDE) as page:
+    with open_page(browser, path.as_uri(), **WIDE) as page:
         page.select_option("#key-0", label="07:00")
 
         assert number(page, "#shown-amount") == sum(flows["trips"].to_pylist()[7::24])
@@ -239,10 +236,10 @@ def test_keys(folders, chromium, tmp_path):
         assert number(page, "#shown-amount") == sum(flows["trips"].to_pylist())
 
 
-def test_private(folders, chromium, city_trips):
+def test_private(folders, browser, city_trips):
     """The banner stays in sight wherever the reader scrolls, and on paper; all of the page works."""
     path = fv.report(folders / "city", city_trips)
-    with open_page(chromium, path.as_uri(), **WIDE) as page:
+    with open_page(browser, path.as_uri(), **WIDE) as page:
         page.wait_for_function("window.flowveil")
         banner = page.locator(".private-banner")
         for part in ("private-section", "map-section", "made-title"):
@@ -261,10 +258,10 @@ def test_private(folders, chromium, city_trips):
     path.unlink()
 
 
-def test_prints(folders, chromium):
+def test_prints(folders, browser):
     """Paper gets light colors and a sharp map, whatever the screen had, and the screen comes back."""
     view = WIDE | {"color_scheme": "dark"}
-    with open_page(chromium, (folders / "city" / "report.html").as_uri(), **view) as page:
+    with open_page(browser, (folders / "city" / "report.html").as_uri(), **view) as page:
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         paper = page.evaluate("[document.documentElement.dataset.theme, flowveil.map.ratio]")
         page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -274,22 +271,22 @@ def test_prints(folders, chromium):
         assert page.pdf().startswith(b"%PDF")
 
 
-def test_notebook_frame(folders, chromium, tmp_path):
+def test_notebook_frame(folders, browser, tmp_path):
     """The frame of a notebook draws its map with no more than scripts allowed."""
     path = tmp_path / "notebook.html"
     path.write_text(f"<!doctype html><meta charset=utf-8>{fv.read_release(folders / 'city')._repr_html_()}")
-    with open_page(chromium, path.as_uri(), **WIDE) as page:
+    with open_page(browser, path.as_uri(), **WIDE) as page:
         frame = page.frame_locator("iframe")
 
         assert frame.locator("#shown-amount").text_content().endswith("trips")
         assert frame.locator("#figures-title").is_hidden()
 
 
-def test_speed_is_told(chromium, tmp_path, capsys):
+def test_speed_is_told(browser, tmp_path, capsys):
     """5,000 areas and 2,000 flows: what a frame takes is printed, not asserted, since machines differ."""
     path = tmp_path / "large.html"
     path.write_text(draw_page(large_release(areas=5_000, flows=30_000, corners=7)))
-    with open_page(chromium, path.as_uri(), **WIDE) as page:
+    with open_page(browser, path.as_uri(), **WIDE) as page:
         page.wait_for_function("window.flowveil")
         page.evaluate("(flowveil.explorer.lines = 2000, flowveil.explorer.refresh())")
         drawn = page.evaluate("flowveil.drawn()")

@@ -15,29 +15,16 @@ import pytest
 
 import flowveil as fv
 from flowveil._engine import spark_spread
-from flowveil._engine.spark_session import SETTINGS
 from flowveil._engine.spark_spread import over_executors
 from flowveil._methods import find_method
 from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import City
-from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
+from tests.spark.cluster import kill
 from tests.test_spread import everything
+from tests.waiting import wait_for
 
 METHODS = ("atg-dual", "odkanon", "knapsack", "mosaic")  # test_spread.py has all
 FILES = ("flows.parquet", "areas.parquet", "manifest.json")
-# Connecting to a gateway that is being closed, and sockets that Spark leaves to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """Start a cluster."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)  # for functions of this file
-        with cluster(tmp_path_factory.mktemp("cluster")) as (url, workers):
-            yield url, workers
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +32,6 @@ def flows():
     """Return 24 matrices; the trips of some nights are too few to be published."""
     trips = City(seed=3, persons=300).trips(6_000)
     return fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", time="hour-of-day")
-
-
-@pytest.fixture(scope="module")
-def session(spark):
-    """Start a session that all tests of this file join."""
-    from pyspark.sql import SparkSession
-
-    with SparkSession.builder.master(spark[0]).config(map=SETTINGS).getOrCreate() as running:
-        yield running
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -135,9 +113,8 @@ def solve_slowly(folder, function, part):
     return function(part)
 
 
-def test_a_worker_dies(flows, session, spark, tmp_path):
+def test_a_worker_dies(flows, session, workers, tmp_path):
     """When a worker is killed in the middle, the other does its matrices again, and finds the same."""
-    _, workers = spark
     problem = Problem(flows, Requirement(10), flows.total // 2)
 
     def on_cluster(function, parts, shared):

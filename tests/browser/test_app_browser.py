@@ -14,16 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowveil._cli.commands import run
-from tests.browser import open_chromium, open_page
+from tests.browser.chromium import open_page
+from tests.waiting import wait_for
 
 HOSTILE = '<img src=x onerror="document.title=1">'
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Return a browser."""
-    with open_chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +45,6 @@ def drawn_colors(page):
     """Return how many colors the map has: one if nothing is drawn."""
     return page.evaluate(
         """async () => {
-            await new Promise((done) => setTimeout(done, 1500));
             const canvas = document.querySelector('.explore canvas');
             const copy = document.createElement('canvas');
             [copy.width, copy.height] = [canvas.width, canvas.height];
@@ -107,6 +100,7 @@ class TestPage:
             page.locator("#resolution").fill("8")
             anonymize(page)
             assert page.locator(".no-map").count() == 0
+            wait_for(lambda: drawn_colors(page) > 50)
             assert drawn_colors(page) > 50
             page.locator(".flow").first.click()
             page.get_by_text("Leaving", exact=True).click()

@@ -17,37 +17,13 @@ from flowveil._engine.spark_session import SETTINGS
 from flowveil._flows import Crowds
 from flowveil._flows.build import make_request
 from flowveil._places import choose_places
-from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
-from tests.spark_local import look
-from tests.test_spark import CITY, TRIPS, ZONE_TRIPS, dirty, write_parts
+from tests.spark.cluster import kill
+from tests.spark.local_program import look
+from tests.spark.test_spark import CITY, TRIPS, ZONE_TRIPS, dirty, write_parts
+from tests.waiting import wait_for
 
 FILES = ("flows.parquet", "areas.parquet", "manifest.json")
 PERSON = b"p0000"  # all ids of persons begin so
-# Connecting to a gateway that is being closed, and sockets that Spark leaves to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Make a folder for what the cluster writes."""
-    return tmp_path_factory.mktemp("cluster")
-
-
-@pytest.fixture(scope="module")
-def workers(folder):
-    """Start a cluster and a session on it; return the workers."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
-        with cluster(folder) as (url, found), start_session(url):
-            yield found
-
-
-def start_session(url):
-    """Start the session that all tests of this file join."""
-    from pyspark.sql import SparkSession
-
-    return SparkSession.builder.master(url).config(map=SETTINGS).getOrCreate()
 
 
 CASES = {
@@ -69,7 +45,7 @@ CASES = {
 }
 
 
-@pytest.mark.usefixtures("workers")
+@pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("case", CASES)
 def test_same_release(case, tmp_path):
     """A release and its audit file are the same as on one machine."""
@@ -87,7 +63,7 @@ def test_same_release(case, tmp_path):
     assert (tmp_path / "duckdb.audit.json").read_bytes() == (tmp_path / "spark.audit.json").read_bytes()
 
 
-@pytest.mark.usefixtures("workers")
+@pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("stay", [True, False])
 def test_no_person_leaves(stay, tmp_path, monkeypatch):
     """Nothing that comes from the cluster names a person; without k the same look finds them."""
@@ -121,21 +97,21 @@ def test_no_person_leaves(stay, tmp_path, monkeypatch):
     assert any(PERSON in value for value in seen) == (not stay)
 
 
-@pytest.mark.usefixtures("workers")
-def test_no_file_names_a_person(folder, tmp_path):
+@pytest.mark.usefixtures("session")
+def test_no_file_names_a_person(spark, tmp_path):
     """Visits wait on the disks of executors, encrypted."""
     trips = fv.read_trips(write_parts(TRIPS, tmp_path / "t", pq.write_table, "parquet"))
     places = choose_places("h3:5", None, None, None, None, {})
     request = make_request(trips, places, "person_id", None, None)
 
     with counting(request, places.index, engine="spark", persons_stay=True):
-        files = look(folder / "local", [PERSON])
+        files = look(spark.folder / "local", [PERSON])
 
     assert any(name.startswith("shuffle_") for name, _, _ in files)
     assert [name for name, _, person in files if person] == []
 
 
-@pytest.mark.usefixtures("workers")
+@pytest.mark.usefixtures("session")
 def test_persons_with_several_weights(tmp_path):
     """A person whose weights differ is refused as on one machine, though nobody here sees the person."""
     weights = pc.add(TRIPS["weight"], pc.if_else(pc.equal(TRIPS["trip_id"], 77), 1.0, 0.0))
@@ -151,7 +127,7 @@ def test_persons_with_several_weights(tmp_path):
     assert told[0] == told[1]
 
 
-@pytest.mark.usefixtures("workers")
+@pytest.mark.usefixtures("session")
 def test_persons_in_several_parts(tmp_path, monkeypatch):
     """Were visits of a person on several executors, they would count as several persons: nothing is counted then."""
     from pyspark.sql.classic.dataframe import DataFrame

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -23,28 +22,17 @@ import flowveil as fv
 from flowveil._engine import local
 from flowveil._engine import spark as spark_engine
 from flowveil._engine.keys import Tally
-from flowveil._engine.spark_session import SETTINGS, open_session
+from flowveil._engine.spark_session import open_session
 from flowveil._flows.build import make_request
 from flowveil._places import choose_places
 from flowveil.synthetic import City
-from tests.spark_cluster import ENVIRONMENT, cluster, kill, wait_for
+from tests.spark.cluster import ENVIRONMENT, kill
+from tests.waiting import run_program, wait_for
 
 CITY = City(seed=3, persons=300)
 TRIPS = CITY.trips(12_000)
 ZONE_TRIPS = CITY.trips(3_000, ends="zones")
 FILES = 6
-# Connecting to a gateway that is being closed, and sockets that Spark leaves to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    """Start a cluster."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
-        with cluster(tmp_path_factory.mktemp("cluster")) as (url, workers):
-            yield url, workers
 
 
 def test_whole_command(spark, tmp_path):
@@ -53,33 +41,16 @@ def test_whole_command(spark, tmp_path):
     options = ["--unit", "person_id", "--weight", "weight", "--time", "hour-of-day", "--by", "sex", "--grid", "h3:5"]
     arguments = [str(trips), *options, "--max-suppression", "0.5", "-k", "5"]
 
-    for name, engine in (("one", []), ("many", ["--engine", "spark", "--master", spark[0]])):
+    for name, engine in (("one", []), ("many", ["--engine", "spark", "--master", spark.url])):
         command = [sys.executable, "-m", "flowveil", "anonymize", *arguments, *engine, "-o", name]
-        run = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=os.environ | ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert run.returncode == 0, run.stderr
+        done = run_program(command, cwd=tmp_path, env=os.environ | ENVIRONMENT)
+        assert done.returncode == 0, done.stderr
 
     for name in ("flows.parquet", "areas.parquet", "manifest.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "many" / name).read_bytes()
     one, many = (json.loads((tmp_path / f"{name}.audit.json").read_text()) for name in ("one", "many"))
     assert one == many
     fv.verify(tmp_path / "many", trips)
-
-
-@pytest.fixture(scope="module")
-def session(spark):
-    """Start a session that all tests of this file join."""
-    from pyspark.sql import SparkSession
-
-    with SparkSession.builder.master(spark[0]).config(map=SETTINGS).getOrCreate() as running:
-        yield running
 
 
 def dirty():
@@ -201,9 +172,8 @@ def everything(flows):
     return [None if array is None else array.tolist() for array in found], told, matrices
 
 
-def test_a_worker_dies(session, spark, tmp_path):
+def test_a_worker_dies(session, workers, tmp_path):
     """When a worker is killed in the middle, the others do its work again, and no trip counts twice."""
-    _, workers = spark
     seen = tmp_path / "seen"
     seen.mkdir()
     places = choose_places("h3:7", None, None, None, None, {})

@@ -1,21 +1,17 @@
-"""One method in a process of its own: reads a job from stdin, writes one JSON object to stdout."""
+"""One method as a row of a comparison."""
 
 from __future__ import annotations
 
-import json
-import pickle
-import sys
 import time
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from flowveil._compare.noisy import noisy_row
-from flowveil._compare.peak import peak_memory
 from flowveil._engine import FileSource
-from flowveil._errors import FlowveilError
 from flowveil._folder import scratch_folder
 from flowveil._kinds import verify
+from flowveil._processes import peak_memory
 from flowveil._release import anonymize
 
 if TYPE_CHECKING:
@@ -28,18 +24,10 @@ if TYPE_CHECKING:
 _METRICS = ("gbar", "suppressed", "e", "d", "c_avg", "mao", "mad", "flows", "origin_areas", "destination_areas")
 
 
-def main() -> None:
-    """Run the job."""
-    job: dict[str, Any] = pickle.load(sys.stdin.buffer)  # noqa: S301  the parent process wrote it
-    flows: Flows = pickle.load(sys.stdin.buffer)  # noqa: S301
+def method_row(flows: Flows, job: dict[str, Any], _: Any) -> dict[str, Any]:
+    """Run one method; job: keywords of `anonymize`, and whether to verify the release."""
     run = noisy_row if "epsilon" in job["keywords"] else _run
-    try:
-        row = run(flows, job["keywords"], check=job["verify"])
-    except FlowveilError as error:
-        row = {"status": "failed", "note": error.message}
-    except MemoryError:
-        row = {"status": "failed", "note": "there is not enough memory"}
-    sys.stdout.write(json.dumps(row) + "\n")
+    return run(flows, job["keywords"], check=job["verify"])
 
 
 def _run(flows: Flows, keywords: dict[str, Any], *, check: bool) -> Row:
@@ -85,7 +73,3 @@ def _verified(release: Release) -> bool:
         folder = release.write(place / "out")
         verify(folder, list(flows.provenance.source.paths))
     return True
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """A real browser for tests: Chromium without a network, and an ear for errors.
 
-A test module makes a fixture of its own that yields what `open_chromium()` gives, and opens pages with
-`open_page(browser, address)`, which fails at the end if the page logged an error or asked for the network.
+Tests open pages with `open_page(browser, address)`, which fails at the end if the page logged an error or asked for
+the network.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.waiting import QUIET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +66,7 @@ def open_page(browser: Browser, address: str, allowed: str = _OF_THE_DRIVER, **c
     """
     problems: list[str] = []
     opened = browser.new_context(**context)
-    opened.set_default_timeout(15_000)
+    opened.set_default_timeout(QUIET * 1_000)
 
     def guard(route: Route) -> None:
         if route.request.url.startswith(_LOCAL):
