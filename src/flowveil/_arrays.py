@@ -37,7 +37,7 @@ def whole_numbers(column: Column | ChunkedColumn) -> list[int]:
     return cast("list[int]", column.to_pylist())
 
 
-def filled(column: ChunkedColumn, value: int) -> IntArray:
+def filled(column: Column | ChunkedColumn, value: int) -> IntArray:
     """Return a column of integers with a value in place of nulls."""
     untyped = cast("Any", column)  # the stubs of pyarrow want a scalar of Arrow
-    return np.asarray(untyped.fill_null(value).to_numpy(), np.int64)
+    return np.array(untyped.fill_null(value), np.int64)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     import pyarrow as pa
-    import shapely
+    from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
 
@@ -41,7 +41,7 @@ class Ground(Protocol):
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the published center of an area; None stands for no center."""
 
-    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+    def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
         """Whether this is the outline of an area; None stands for no outline."""
 
     def most_tiles_of_bbox(self) -> int | None:
