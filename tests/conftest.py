@@ -14,9 +14,7 @@ FOLDERS = ("browser", "spark")
 LONGEST = {"spark": 150}
 
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # in the background; tests interrupt programs
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; tests interrupt programs
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Any: a value of JSON. The exact type is recursive, so that every step into a manifest or an audit file would need a
-# check; those who read what strangers wrote make these checks, the others know what flowveil wrote.
-Json: TypeAlias = Any
+# The exact type is recursive, so that every step into a manifest or an audit file would need a check; those who read
+# what strangers wrote make these checks, the others know what flowveil wrote.
+Json: TypeAlias = Any  # whatever JSON can hold
 
 
 def read_json(path: Path) -> Json:

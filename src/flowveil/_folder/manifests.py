@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypedDict
-
-if TYPE_CHECKING:
-    from flowveil._folder.json import Json
+from typing import Literal, TypedDict
 
 
 class Settings(TypedDict, total=False):
@@ -101,7 +98,7 @@ class Audit(TypedDict, total=False):
     unknown_zones: list[str]  # flows
     suppressed_trips: int
     suppressed: float
-    metrics: dict[str, Json]
+    metrics: dict[str, object]
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from flowveil._errors import FlowveilError
 from flowveil._kinds.before import before_and_after
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from flowveil._engine import Readable
     from flowveil._flows import Flows
-    from flowveil._folder import Manifest
+    from flowveil._folder import Json, Manifest
     from flowveil._places import ZonesLike
     from flowveil._trajectories import EvaluationFigures
     from flowveil._trips import TripsLike
@@ -43,7 +43,7 @@ def flows_losses(
     zones: ZonesLike | None = None,
     columns: Mapping[str, str] | None = None,
     where: str | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return what flows lost: all metrics, maps before and after, the frontier, and who is left out."""
     release = read_flows(folder)
     flows = recount(folder, release, trips, zones=zones, columns=columns, where=where)
@@ -60,7 +60,7 @@ def flows_losses(
     }
 
 
-def _tables(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tables(figures: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return all metrics with their meanings: the main ones, and a table for each group of more."""
     main = {name: value for name, value in figures.items() if name not in _NOT_METRICS}
     tables = [{"title": "Exact metrics", "rows": _rows(main, MEANINGS)}]
@@ -72,7 +72,7 @@ def _tables(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     return tables
 
 
-def _rows(figures: Mapping[str, Any], meanings: Mapping[str, str]) -> list[list[str]]:
+def _rows(figures: Mapping[str, Json], meanings: Mapping[str, str]) -> list[list[str]]:
     rows = []
     for name, value in figures.items():
         if isinstance(value, dict):
@@ -83,7 +83,7 @@ def _rows(figures: Mapping[str, Any], meanings: Mapping[str, str]) -> list[list[
     return rows
 
 
-def _text(value: Any) -> str:
+def _text(value: Json) -> str:
     return show(value) if value is None or isinstance(value, int | float) else str(value)
 
 
@@ -111,7 +111,7 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
 
 def noisy_losses(
     folder: Path, trips: TripsLike, *, columns: Mapping[str, str] | None = None, where: str | None = None
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return what noise cost: errors of queries, a table for each workload."""
     return {
         "tables": [
@@ -136,9 +136,9 @@ def trajectories_figures(
 
 def trajectories_losses(
     folder: Path, trips: Readable, *, columns: Mapping[str, str] | None = None, where: str | None = None
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return what trajectories lost: the figures of `evaluate`, as tables."""
-    figures = cast("dict[str, Any]", trajectories_figures(folder, trips, columns=columns, where=where))
+    figures = cast("dict[str, Json]", trajectories_figures(folder, trips, columns=columns, where=where))
     plain = {name: value for name, value in figures.items() if not _nested(value)}
     tables = [{"title": "Exact figures", "rows": _rows(plain, {})}]
     tables += [
@@ -147,5 +147,5 @@ def trajectories_losses(
     return {"tables": tables}
 
 
-def _nested(value: Any) -> bool:
+def _nested(value: Json) -> bool:
     return isinstance(value, dict) and any(isinstance(part, dict) for part in value.values())

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flowveil._export import Export
+    from flowveil._folder import Json
     from flowveil._matrices import Answer, NoisyRelease
     from flowveil._places import ZonesLike
     from flowveil._reconstruct import Reconstruction
@@ -146,7 +147,7 @@ def query(
 
 def check_options(
     function: Callable[..., Any], kind: Kind, given: Mapping[str, object]
-) -> dict[str, Any]:  # as the function takes them
+) -> dict[str, Json]:  # as the function takes them
     """Return the options that a user gave (those that are not None); raise InputError if the function lacks one."""
     options = {name: value for name, value in given.items() if value is not None}
     if strange := [name for name in options if name not in signature(function).parameters]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,11 @@ from flowveil._report.scene import Scene
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._arrays import ChunkedColumn, FloatArray, IntArray
+    from flowveil._arrays import BoolArray, ChunkedColumn, FloatArray, IntArray
+    from flowveil._folder import Json
 
 
-def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -> Scene:
+def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) -> Scene:
     """Return the areas and flows of a release."""
     names, sides = texts(areas["area"]), texts(areas["side"])
     number = {(name, side): row for row, (name, side) in enumerate(zip(names, sides, strict=True))}
@@ -54,7 +55,7 @@ def whole(column: ChunkedColumn) -> IntArray:
     return np.asarray(column.to_numpy(), np.int64)
 
 
-def flows_figures(scene: Scene, manifest: Mapping[str, Any]) -> list[Figure]:
+def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows without noise."""
     scene = scene.without_totals()
     trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
@@ -83,7 +84,7 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Any]) -> list[Figure]:
     return [*figures, *_spread(scene)]
 
 
-def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Any]) -> list[Figure]:
+def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows with noise."""
     trips = scene.amounts["trips"]
     return [
@@ -96,7 +97,7 @@ def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Any]) ->
     ]
 
 
-def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def flows_distributions(scene: Scene, manifest: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the distributions of crowds, sizes and distances."""
     scene = scene.without_totals()
     promise, trips = manifest["promise"], scene.amounts["trips"]
@@ -122,7 +123,7 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[
     return [part for part in charts if part["amounts"]]
 
 
-def by_key(scene: Scene) -> list[dict[str, Any]]:
+def by_key(scene: Scene) -> list[dict[str, Json]]:
     """Return trips and flows of every value of every key, without totals."""
     scene = scene.without_totals()
     tables = []
@@ -157,9 +158,9 @@ def _spread(scene: Scene) -> list[Figure]:
     ]
 
 
-def _touches(scene: Scene, name: str) -> Any:
+def _touches(scene: Scene, name: str) -> BoolArray:
     named = np.array([other == name for other in scene.names], bool)
-    return named[scene.origin] | named[scene.destination]
+    return np.asarray(named[scene.origin] | named[scene.destination], bool)
 
 
 def _least(values: IntArray) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from flowveil._trajectories.pool import Pool
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._trajectories.figures import GapFigures
     from flowveil._trajectories.read import Trajectories
 
@@ -179,6 +179,6 @@ def tail_weight(values: FloatArray) -> float:
     return float((tail - middle) / (quartile - middle) / _NORMAL_TAIL) if quartile > middle else float("nan")
 
 
-def _share(true: Any, values: FloatArray) -> float | None:
+def _share(true: BoolArray, values: FloatArray) -> float | None:
     known = np.isfinite(values)
     return float(true[known].mean()) if known.any() else None

@@ -126,7 +126,7 @@ class Cells:
         """Return nothing: a tree of cells holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide:
+    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))

@@ -138,7 +138,7 @@ class Slots:
         covers = self._cycle is not None and self._lengths[-1] == self._cycle * _HOUR
         return levels if covers else [*levels, whole]
 
-    def _interval(self, values: tuple[Any, ...]) -> Interval:
+    def _interval(self, values: tuple[int | None, ...]) -> Interval:
         """Return the interval that a flow names, after checking that there is one like it."""
         if not self._options.time_levels:
             return None, None
@@ -182,7 +182,6 @@ def _open(begin: int, end: int) -> Interval:
     return (None, None) if begin == _ALL else (begin, end)
 
 
-def _plain(column: ChunkedColumn) -> list[Any]:
+def _plain(column: ChunkedColumn) -> list[Any]:  # Any: text, or whole numbers
     """Return values as Python has them, timestamps as microseconds."""
-    values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-    return values
+    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()

@@ -123,7 +123,7 @@ class Squares:
         """Return nothing: a tree of squares holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide:
+    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, _above, _node_of_tile)
