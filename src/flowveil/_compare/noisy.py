@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from flowveil._compare.table import Row
     from flowveil._flows import Flows
     from flowveil._matrices import Matrix, NoisyRelease
+    from flowveil._options import Keywords
 
 
-def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> Row:
+def noisy_row(flows: Flows, keywords: Keywords, *, check: bool) -> Row:
     """Run laplace; more trips than there were count as a negative share left out."""
     if flows.people is not None:
         raise InputError("laplace is compared by trips: persons cannot be bounded any more", "leave out --unit")
@@ -43,7 +44,7 @@ def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> Row:
     }
 
 
-def _errors(matrix: Matrix, listed: Any) -> dict[str, float]:
+def _errors(matrix: Matrix, listed: Any) -> dict[str, float]:  # Any: what laplace lists
     """Return e, d and the share left out, over all pairs of tiles; a pair that is not listed has none."""
     width = matrix.points.lengths[1]
     cells = [matrix.points.cells, listed.cells]

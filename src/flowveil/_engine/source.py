@@ -13,6 +13,7 @@ import pyarrow.feather
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._errors import InputError
 from flowveil._folder import fingerprint_files, fingerprint_text
+from flowveil._options import parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ def open_source(source: Readable, query: str | None = None) -> Source:
     if isinstance(source, str) and source.startswith(_DATABASES):
         if query is None:
             raise InputError("a database was given, but not what to ask it", 'add --query "SELECT ... FROM ..."')
-        return QuerySource(source, query)
+        return QuerySource(source, parse_text(query, "query", '"SELECT ... FROM ..."'))
     if query is not None:
         raise InputError("a query was given, but no database", f"INPUT is then {_DATABASES[0]}USER@HOST/DATABASE")
     if isinstance(source, QuerySource):

@@ -31,7 +31,7 @@ _FOLDER_TYPES = {"BIGINT": "bigint", "DATE": "date", "TIMESTAMP": "timestamp_ntz
 
 
 def aggregate(
-    request: Request, index: Index, master: str | None, memory: str | None = None, step: Index | None = None
+    request: Request, index: Index, master: str | None, memory: int | None = None, step: Index | None = None
 ) -> Aggregate:
     """Count as on one machine, with the same result to the last bit.
 
@@ -44,7 +44,7 @@ def aggregate(
 
 @contextmanager
 def grouped_visits(
-    request: Request, index: Index, master: str | None, memory: str | None, step: Index | None
+    request: Request, index: Index, master: str | None, memory: int | None, step: Index | None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, DataFrame]]:
     """Open DuckDB here, and visits as a frame of Spark, which has computed nothing yet."""
     source = request.source
@@ -63,7 +63,7 @@ def add_up(frame: DataFrame, keys: Sequence[str], sums: Mapping[str, str]) -> Da
     return frame.groupBy(*keys).agg(*(functions.expr(sql).alias(name) for name, sql in sums.items()))
 
 
-def read_grouped(con: duckdb.DuckDBPyConnection, visits: DataFrame, request: Request, memory: str | None) -> Aggregate:
+def read_grouped(con: duckdb.DuckDBPyConnection, visits: DataFrame, request: Request, memory: int | None) -> Aggregate:
     """Fetch visits from the cluster and return them as arrays."""
     tally = Tally()
     schema = _visit_schema(request)

@@ -41,7 +41,7 @@ def flows_losses(
     trips: TripsLike,
     *,
     zones: ZonesLike | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
 ) -> dict[str, Json]:
     """Return what flows lost: all metrics, maps before and after, the frontier, and who is left out."""
@@ -110,7 +110,7 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
 
 
 def noisy_losses(
-    folder: Path, trips: TripsLike, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    folder: Path, trips: TripsLike, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> dict[str, Json]:
     """Return what noise cost: errors of queries, a table for each workload."""
     return {
@@ -125,7 +125,7 @@ def trajectories_figures(
     folder: Path,
     trips: Readable,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     timezone: str = "UTC",
     seed: int = 0,
@@ -135,7 +135,7 @@ def trajectories_figures(
 
 
 def trajectories_losses(
-    folder: Path, trips: Readable, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    folder: Path, trips: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> dict[str, Json]:
     """Return what trajectories lost: the figures of `evaluate`, as tables."""
     figures = cast("dict[str, Json]", trajectories_figures(folder, trips, columns=columns, where=where))

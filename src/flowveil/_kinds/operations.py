@@ -49,7 +49,7 @@ def verify(
     trips: TripsLike | None = None,
     *,
     zones: ZonesLike | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
 ) -> Verification | TrajectoryVerification:
@@ -76,7 +76,7 @@ def evaluate(
     trips: TripsLike,
     *,
     zones: ZonesLike | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
     weight: str | None = None,
@@ -132,13 +132,13 @@ def query(
     *,
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
-    stops: Mapping[int, str | Iterable[float]] | None = None,
-    places: Mapping[str, str | Iterable[float]] | None = None,
+    stops: Mapping[int, str | Iterable[float]] | Iterable[str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | Iterable[str] | None = None,
 ) -> Answer:
     """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
 
-    stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
-    without a box may be anywhere.
+    stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
+    frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
     """
     content, ask = _open(release, "query")
     answer: Answer = ask(content, origin=origin, destination=destination, stops=stops, places=places)
@@ -146,7 +146,7 @@ def query(
 
 
 def check_options(
-    function: Callable[..., Any], kind: Kind, given: Mapping[str, object]
+    function: Callable[..., object], kind: Kind, given: Mapping[str, object]
 ) -> dict[str, Json]:  # as the function takes them
     """Return the options that a user gave (those that are not None); raise InputError if the function lacks one."""
     options = {name: value for name, value in given.items() if value is not None}
@@ -155,7 +155,7 @@ def check_options(
     return options
 
 
-def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:
+def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:  # as Record has it
     """Return a release and the function of an operation on it; raise InputError if its kind has none."""
     able = {kind for kind, record in RECORDS.items() if getattr(record, operation) is not None}
     kind, _ = read_manifest(release, able, *_NEEDS[operation])

@@ -37,7 +37,7 @@ def report(
     trips: TripsLike | None = None,
     *,
     zones: ZonesLike | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     overwrite: bool = False,
 ) -> Path:

@@ -15,7 +15,7 @@ from flowveil._matrices.ladder import runs
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
-from flowveil._places import parse_bbox
+from flowveil._options import parse_bbox
 from flowveil._trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def query_errors(
     *,
     queries: int = 300,
     seed: int = 0,
-    stops: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    stops: str | Sequence[str] = (),
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
 ) -> dict[str, dict[str, float | None]]:
     """Return for each workload the mean relative error in percent, and what it hides; the figures are private.

@@ -1,7 +1,6 @@
 """Places: tiles, the hierarchies above them, and what areas look like."""
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
-from flowveil._places.bbox import parse_bbox
 from flowveil._places.choose import choose_places
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
@@ -45,7 +44,6 @@ __all__ = [
     "ids_of",
     "make_frame",
     "meters_between",
-    "parse_bbox",
     "read_zones",
     "square_kilometers",
     "tile_bounds",

@@ -58,7 +58,7 @@ def verify_flows(
     trips: TripsLike,
     *,
     zones: ZonesLike | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
 ) -> Verification:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def open_trips(
-    trips: TripsLike, audit: Mapping[str, Json], columns: Mapping[str, str] | None, where: str | None
+    trips: TripsLike, audit: Mapping[str, Json], columns: str | Mapping[str, str] | None, where: str | None
 ) -> Trips:
     """Return the trips; columns and condition come from the audit file only when trips are files."""
     if isinstance(trips, Trips):

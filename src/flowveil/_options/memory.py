@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from flowveil._errors import InputError
+from flowveil._options.values import parse_whole, shown
 
 _SLACK = 1.25  # an estimate must be so much above what is allowed to be refused: what fits is not turned away
 REST = 20e6  # bytes that do not grow with trips: trees, tables, what is freed but not given back
@@ -18,11 +19,14 @@ FLOW_VISIT = 16  # bytes of flows for each person on a pair of tiles
 FLOW_COLUMN = 8  # and for each column of a pair: ends, trips, and weight, matrix and time where there are
 
 
-def parse_memory(text: str, option: str = "--memory") -> int:
-    """Return bytes, written like 2GB or 512MiB; option: where they were written."""
-    written = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT])(i?)B\s*", text)
+def parse_memory(value: object, option: str = "--memory") -> int:
+    """Return bytes, of text like 2GB or 512MiB, or of a number of bytes; option: where they were written."""
+    hint = f"write it like {option} 2GB"
+    if not isinstance(value, str):
+        return parse_whole(value, option.strip("-").replace("-", "_"), hint, 1)
+    written = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT])(i?)B\s*", value)
     if written is None:
-        raise InputError(f"{text!r} is not an amount of memory", f"write it like {option} 2GB")
+        raise InputError(f"{shown(value)} is not an amount of memory", hint)
     return int(float(written[1]) * (1024 if written[3] else 1000) ** (1 + "KMGT".index(written[2])))
 
 
