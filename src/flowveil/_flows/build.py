@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._engine import DUCKDB, Request, check_engine, counting
 from flowveil._errors import InputError
@@ -29,15 +29,16 @@ from flowveil._trips import Trips, needed, read_trips
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from flowveil._places import Places
+    from flowveil._places import Places, ZonesLike
     from flowveil._times import Levels, TimeSteps
+    from flowveil._trips import TripsLike
 
 
 def build_flows(
-    trips: Any,
+    trips: TripsLike,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
@@ -127,7 +128,7 @@ def build_flows(
     )
 
 
-def _parse_crowds(k: Any, k_weight: Any, levels: Levels | None) -> tuple[int | None, float | None]:
+def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[int | None, float | None]:
     """Return what a cluster is asked to count; auto, k times the mean weight, asks for no more than k persons.
 
     Few pairs of k persons fail with auto: there is no need to know the mean before counting.

@@ -17,7 +17,7 @@ from flowveil._places.rectangles import (
     tile_bounds,
     tile_points,
 )
-from flowveil._places.zone_table import ZoneTable, read_zones
+from flowveil._places.zone_table import ZonesLike, ZoneTable, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Rectangles",
     "ZoneTable",
     "Zones",
+    "ZonesLike",
     "area_ids",
     "areas_of_nodes",
     "areas_of_sides",
