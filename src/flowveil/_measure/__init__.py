@@ -3,6 +3,6 @@
 from flowveil._measure.boxes import cover_boxes
 from flowveil._measure.covering import cover
 from flowveil._measure.meanings import MEANINGS
-from flowveil._measure.measures import Published, Rest, metrics
+from flowveil._measure.measures import Published, Rest, check_tiles, metrics
 
-__all__ = ["MEANINGS", "Published", "Rest", "cover", "cover_boxes", "metrics"]
+__all__ = ["MEANINGS", "Published", "Rest", "check_tiles", "cover", "cover_boxes", "metrics"]

@@ -31,7 +31,8 @@ def parse_minutes(value: Any) -> float:
 
 
 def _amount(value: Any, units: dict[str, int], kind: str, hint: str) -> float:
-    written = re.fullmatch(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(units)})\s*", str(value))
-    if written is None or not isinstance(value, str):
+    text = value if isinstance(value, str) else ""
+    written = re.fullmatch(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(units)})\s*", text)
+    if written is None:
         raise InputError(f"{shown(value)} is not a {kind}", hint)
     return float(written[1]) * units[written[2]]

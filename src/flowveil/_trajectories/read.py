@@ -10,7 +10,7 @@ import numpy as np
 from flowveil import _engine as engine
 from flowveil._engine import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._options import parse_columns, parse_memory, parse_whole
+from flowveil._options import parse_columns, parse_memory, parse_whole, shown
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
 
 if TYPE_CHECKING:
@@ -96,6 +96,13 @@ def read_trajectories(
     allowed = None if memory is None else parse_memory(memory)
     provenance = describe(source, columns, where)
     return snap(provenance.read(allowed), grid, min_samples, provenance)
+
+
+def check_trajectories(value: Any) -> Trajectories:
+    """Return trajectories, or raise if these are none."""
+    if not isinstance(value, Trajectories):
+        raise InputError(f"trajectories are {shown(value)}", "make them of samples with read_trajectories")
+    return value
 
 
 def parse_min_samples(value: Any) -> int:
