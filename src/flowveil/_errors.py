@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 # Options as the command line spells them, with what comes before a value; commands and what a user wrote stay.
@@ -49,6 +49,16 @@ class FlowveilError(Exception):
     def with_keywords(self) -> tuple[str, str]:
         """Return message and hint with the names of keywords in the place of options of the command line."""
         return _OPTION.sub(_keyword, self.message), _OPTION.sub(_keyword, self.hint)
+
+    def __reduce__(self) -> tuple[Callable[..., FlowveilError], tuple[type[FlowveilError], str, str]]:
+        # So that it can be sent to another process: subclasses are made from other arguments.
+        return _remade, (type(self), self.message, self.hint)
+
+
+def _remade(kind: type[FlowveilError], message: str, hint: str) -> FlowveilError:
+    error = kind.__new__(kind)
+    FlowveilError.__init__(error, message, hint)
+    return error
 
 
 class InputError(FlowveilError):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from flowveil._export import Export
     from flowveil._matrices import Answer
     from flowveil._reconstruct import Reconstruction
-    from flowveil._trajectories import TrajectoryRelease, TrajectoryVerification
-    from flowveil._verify import Verification
+    from flowveil._trajectories import TrajectoryRelease
+    from flowveil._verify import TrajectoryVerification, Verification
 
 # What not every kind of release can do: what a release must be for it, and what to do if it is not.
 _NEEDS = {

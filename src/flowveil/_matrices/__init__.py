@@ -11,7 +11,6 @@ from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.points import Grid, Matrix, Points
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
-from flowveil._matrices.verify import verify_noisy
 
 __all__ = [
     "ADVICE_WARNING",
@@ -36,5 +35,4 @@ __all__ = [
     "query_errors",
     "query_noisy",
     "read_noisy",
-    "verify_noisy",
 ]

@@ -16,7 +16,7 @@ from flowveil._matrices.build import DEFAULT_CELLS, public_box
 from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._noise import public_random
 from flowveil._options import parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
-from flowveil._trajectories import describe
+from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,7 +55,7 @@ def build_frame_matrix(
         )
     most, timezone = parse_bound(max_trips_per_person), parse_timezone(timezone)
     memory = None if memory is None else parse_memory(memory)
-    source = describe(samples, columns, where)
+    source = open_samples(samples, columns, where)
     read = replace(source, where=without_errors(source.where)).read(memory)
     user, places, seen = _days(read, list(named.values()), timezone)
     inside = _inside(places, grid.bbox)

@@ -7,39 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil import _engine as engine
-from flowveil._engine import SAMPLE_COLUMNS, Samples, read_samples
-from flowveil._errors import InputError, UnknownNameError
-from flowveil._options import parse_columns, parse_memory, parse_whole, shown
+from flowveil._errors import InputError
+from flowveil._options import parse_memory, parse_whole, shown
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
+from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._engine import Samples
+    from flowveil._trips import SampleSource
 
-# Names under which others keep the same thing; the second of each is scikit-mobility's.
-_KNOWN: dict[str, tuple[str, ...]] = {
-    "user": ("user_id", "uid", "user", "person_id", "id"),
-    "lon": ("lon", "lng", "longitude", "x"),
-    "lat": ("lat", "latitude", "y"),
-    "time": ("time", "datetime", "timestamp", "start_time", "t"),
-}
 _OUTSIDE = "outside the bbox"
-
-
-@dataclass(frozen=True, eq=False)
-class SampleSource:
-    """Where samples come from and which column is what."""
-
-    source: engine.Source
-    columns: dict[str, str]
-    mapping: dict[str, str] = field(default_factory=dict)
-    where: engine.Condition | None = None
-
-    def read(self, memory: int | None = None) -> Samples:
-        """Read all usable rows."""
-        return read_samples(self.source, self.columns, self.where, memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +74,7 @@ def read_trajectories(
     grid = make_grid(bbox, step)
     min_samples = parse_min_samples(min_samples)
     allowed = None if memory is None else parse_memory(memory)
-    provenance = describe(source, columns, where)
+    provenance = open_samples(source, columns, where)
     return snap(provenance.read(allowed), grid, min_samples, provenance)
 
 
@@ -108,15 +88,6 @@ def check_trajectories(value: Any) -> Trajectories:
 def parse_min_samples(value: Any) -> int:
     """Return how many samples a user must have."""
     return parse_whole(value, "min_samples", "give --min-samples 1 or more")
-
-
-def describe(source: Any, columns: str | Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
-    """Open a source and find its columns, or raise with what is missing."""
-    mapping = parse_columns(columns)
-    opened = engine.open_source(source)
-    available = engine.column_names(opened)
-    kept = engine.check_condition(opened, where)
-    return SampleSource(opened, _recognize(available, mapping), mapping, kept)
 
 
 def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
@@ -160,22 +131,3 @@ def _sorted_samples(samples: Samples, grid: Grid, kept: BoolArray) -> tuple[IntA
     rows = np.diff(np.append(first, table.shape[1]))
     table = table[:, first]
     return np.unique(table[0]), table, rows
-
-
-def _recognize(available: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    for name, column in mapping.items():
-        if name not in _KNOWN:
-            raise UnknownNameError("column meaning", name, _KNOWN)
-        if column not in available:
-            raise UnknownNameError("column", column, available)
-    found = dict(mapping)
-    for name, others in _KNOWN.items():
-        match = next((column for column in others if column in available), None)
-        if name not in found and match is not None:
-            found[name] = match
-    if missing := [name for name in SAMPLE_COLUMNS if name not in found]:
-        raise InputError(
-            f"the samples have no column for {', '.join(missing)}; they have {', '.join(available)}",
-            f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN",
-        )
-    return found
