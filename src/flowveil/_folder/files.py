@@ -18,6 +18,7 @@ from flowveil._folder.json import read_json
 from flowveil._folder.lock import hold_place
 from flowveil._folder.names import BESIDE
 from flowveil._folder.scratch import own_folder
+from flowveil._options import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ _ANOTHER = "choose another name, or add --overwrite"
 def find_target(path: str | Path, kind: str) -> Path:
     """Return the whole path of a file or folder to write, or raise if nothing can be written there."""
     try:
-        target = Path(path).resolve()
+        target = Path(check_path(path, "path")).resolve()
         str(target).encode()
     except (RuntimeError, UnicodeEncodeError):  # a link to itself, a name that is not text
         raise InputError(f"{str(path)!r} is not a {kind} to write to", "choose another name, e.g. -o out") from None

@@ -15,6 +15,7 @@ from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
 from flowveil._folder.shapes import shapes_from_wkb
+from flowveil._options import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -48,7 +49,7 @@ class Remembered:
 def find_release(path: str | Path) -> Path:
     """Return the whole path of a release, after what a killed process left half-way there was put in order."""
     try:
-        folder = Path(path).resolve()
+        folder = Path(check_path(path, "release")).resolve()
     except RuntimeError:  # a link to itself
         raise InputError(f"{str(path)!r} is not a folder", _HINT) from None
     settle(folder)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
 from flowveil._folder import Kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
+from flowveil._matrices import NoisyRelease
+from flowveil._options import check_path
 from flowveil._reconstruct import reconstruct_flows
+from flowveil._release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from flowveil._export import Export
     from flowveil._folder import Json
-    from flowveil._matrices import Answer, NoisyRelease
+    from flowveil._matrices import Answer
     from flowveil._places import ZonesLike
     from flowveil._reconstruct import Reconstruction
-    from flowveil._release import Release
     from flowveil._trajectories import TrajectoryRelease
     from flowveil._trips import TripsLike
     from flowveil._verify import TrajectoryVerification, Verification
@@ -61,6 +63,8 @@ def verify(
     Messages name the first offending flow, and never a count below k or a person.
     A release with noise is checked for structure and budget, without trips: noise cannot be checked.
     """
+    if beside is not None:
+        check_path(beside, "beside")
     kind = find_kind(find_release(release)) or Kind.FLOWS  # whose verifier says what is wrong with the manifest
     check = RECORDS[kind].verify
     given = {"zones": zones, "columns": columns, "where": where, "beside": beside}
@@ -120,7 +124,7 @@ def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) 
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
     """
-    if not isinstance(release, str | Path):
+    if isinstance(release, Release | NoisyRelease):
         return reconstruct_flows(release, zones)
     content, spread = _open(release, "reconstruct")
     estimate: Reconstruction = spread(content, zones)

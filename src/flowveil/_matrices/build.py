@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil import _engine as engine
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
 from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
@@ -163,8 +163,7 @@ def _bound(trips: Trips, unit: str | None, most: int | None) -> int:
         return 1
     if unit == "trip":
         raise InputError("the column of persons is called 'trip'", "give it another name")
-    if unit not in trips.available:
-        raise UnknownNameError("column", unit, trips.available)
+    parse_choice(unit, "column", trips.available)
     if most is None:
         raise InputError(
             "to protect persons, the trips that count of each must be bounded",
@@ -186,8 +185,7 @@ def _coordinates(trips: Trips, ends: str, stops: Sequence[str]) -> dict[str, str
             f"{len(stops)} columns of stops were given", "give a column lon and a column lat for each stop"
         )
     for column in stops:
-        if column not in trips.available:
-            raise UnknownNameError("column", column, trips.available)
+        parse_choice(column, "column", trips.available)
     axes = {name: trips.columns[name] for name in _ENDS[ends]}
     for number, column in enumerate(stops):
         axes[f"stop_{number // 2 + 1}_{'lat' if number % 2 else 'lon'}"] = column

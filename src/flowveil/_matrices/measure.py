@@ -15,7 +15,7 @@ from flowveil._matrices.ladder import runs
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
-from flowveil._options import parse_bbox
+from flowveil._options import parse_bbox, parse_whole
 from flowveil._trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def query_errors(
     are the same for the same seed and trips. stops: columns of stops, if the release has any. All trips count as true,
     also those that a bound left out.
     """
+    queries = parse_whole(queries, "queries", "give a whole number from 1 to 1,000,000", 1, 1_000_000)
+    seed = parse_whole(seed, "seed", "a seed is a whole number, 0 or more", 0)
     written = read_noisy(release)
     options = written.manifest["options"]
     check_sums(written.manifest)

@@ -68,6 +68,12 @@ class Published:
         )
 
 
+def check_tiles(tiles: object) -> None:
+    """Raise unless this is a way to count tiles."""
+    if tiles not in ("tree", "all"):
+        raise InputError(f"tiles cannot be counted as {shown(tiles)}", "count tiles as tree or all")
+
+
 def metrics(
     flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
 ) -> Metrics:
@@ -76,8 +82,7 @@ def metrics(
     k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
     tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
     """
-    if tiles not in ("tree", "all"):
-        raise InputError(f"tiles cannot be counted as {shown(tiles)}", "count tiles as tree or all")
+    check_tiles(tiles)
     published = published.sorted()
     extent = _extent(flows, published, tiles)
     measures = flows.measure(extent.group, len(published.trips))

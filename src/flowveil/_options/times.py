@@ -30,7 +30,8 @@ def parse_minutes(value: object) -> float:
 
 
 def _amount(value: object, units: dict[str, int], kind: str, hint: str) -> float:
-    written = re.fullmatch(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(units)})\s*", str(value))
-    if written is None or not isinstance(value, str):
+    text = value if isinstance(value, str) else ""
+    written = re.fullmatch(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(units)})\s*", text)
+    if written is None:
         raise InputError(f"{shown(value)} is not a {kind}", hint)
     return float(written[1]) * units[written[2]]

@@ -13,7 +13,8 @@ from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
 from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
-from flowveil._measure import Published, Rest, cover_boxes, metrics
+from flowveil._measure import Published, Rest, check_tiles, cover_boxes, metrics
+from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import matrices_of, nodes_of, times_of
@@ -52,6 +53,8 @@ def evaluate_flows(
     unit, weight, k, k_weight: what flows are held against, whatever the release promises; by default what it promises,
     and a k_weight of k times the mean weight.
     """
+    k, k_weight = None if k is None else parse_k(k), parse_k_weight(k_weight)
+    check_tiles(tiles)
     content = read_flows(release)
     flows = recount(release, content, trips, zones=zones, columns=columns, where=where, unit=unit, weight=weight)
     promise = content.manifest["promise"]

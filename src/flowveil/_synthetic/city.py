@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from flowveil._errors import InputError
+from flowveil._options import LARGEST_NUMBER, parse_choice, parse_whole
 from flowveil._synthetic.journeys import BLOCK, DAYS, draw_journeys
 from flowveil._synthetic.landscape import draw_landscape
 from flowveil._synthetic.persons import AGE_GROUPS, CATEGORIES, SEXES, draw_persons
@@ -50,14 +51,13 @@ class City:
     """
 
     def __init__(self, *, seed: int = 0, persons: int = 5_000) -> None:
-        if seed < 0:
+        self.seed, self.persons = _whole(seed, "seed"), _whole(persons, "persons")
+        if self.seed < 0:
             raise InputError(f"the seed {seed} is negative", "give a whole number from 0 up")
-        if not 1 <= persons <= _MOST_PERSONS:
+        if not 1 <= self.persons <= _MOST_PERSONS:
             raise InputError(f"a city cannot have {persons} persons", f"give a number from 1 to {_MOST_PERSONS}")
-        self.seed = seed
-        self.persons = persons
-        self._landscape = draw_landscape(seed)
-        self._persons = draw_persons(seed, self._landscape, persons)
+        self._landscape = draw_landscape(self.seed)
+        self._persons = draw_persons(self.seed, self._landscape, self.persons)
 
     def trips(self, count: int, *, ends: Ends = "points") -> pa.Table:
         """Return the first `count` trips.
@@ -70,12 +70,12 @@ class City:
 
     def batches(self, count: int, *, size: int = BATCH, ends: Ends = "points") -> Iterator[pa.RecordBatch]:
         """Return the same trips in batches of `size` rows (the last may be shorter), in memory for one batch."""
+        count, size = _whole(count, "count"), _whole(size, "size")
         if count < 0:
             raise InputError(f"{count} trips were asked for", "give a whole number from 0 up")
         if size < 1:
             raise InputError(f"batches of {size} rows were asked for", "give a whole number from 1 up")
-        if ends not in ("points", "zones"):
-            raise InputError(f"there are no ends {ends!r}", "ends are 'points' or 'zones'")
+        parse_choice(ends, "kind of ends", ("points", "zones"))
         return _regroup(self._blocks(count, ends), size)
 
     def zones(self) -> pa.Table:
@@ -121,6 +121,10 @@ class City:
         else:
             columns |= {"origin": self.zone_of(*start), "destination": self.zone_of(*end)}
         return pa.record_batch(columns)
+
+
+def _whole(value: Any, name: str) -> int:
+    return parse_whole(value, name, f"{name} is a whole number", -LARGEST_NUMBER)
 
 
 def _regroup(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
+from flowveil._options import check_path, parse_whole
 from flowveil._synthetic.city import City, Ends
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def write_city(
 
     Without `persons`, there is one for every 20 trips, up to 2 million.
     """
+    check_path(path, "path")
+    trips = parse_whole(trips, "trips", "give a whole number from 0 up", 0)
     if persons is None:
         persons = min(max(trips // _TRIPS_A_PERSON, 1), _PERSONS_LIMIT)
     city = City(seed=seed, persons=persons)

@@ -16,6 +16,7 @@ from flowveil._options import parse_choice, parse_users
 from flowveil._trajectories.clusters import cluster, resample
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import SPACE_LIMIT, TIME_LIMIT
+from flowveil._trajectories.read import check_trajectories
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
@@ -69,6 +70,7 @@ def parse_baseline(value: object) -> str:
 
 def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
     """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments)."""
+    check_trajectories(trajectories)
     parse_baseline(method)
     k = parse_users(k)
     if len(trajectories) < k:

@@ -14,6 +14,7 @@ from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.glove import choose_kernel
 from flowveil._trajectories.grid import Grid
 from flowveil._trajectories.pool import Pool
+from flowveil._trajectories.read import check_trajectories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,6 +90,7 @@ def gap(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Gap:
     """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other."""
+    check_trajectories(trajectories)
     ks = parse_ks(ks)
     check_flag(generalize, "generalize")
     if not ks or min(ks) < 2 or max(ks) > len(trajectories):

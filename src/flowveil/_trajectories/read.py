@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil._options import parse_memory, parse_whole
+from flowveil._options import parse_memory, parse_whole, shown
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
 from flowveil._trips import open_samples
 
@@ -76,6 +76,13 @@ def read_trajectories(
     allowed = None if memory is None else parse_memory(memory)
     provenance = open_samples(source, columns, where)
     return snap(provenance.read(allowed), grid, min_samples, provenance)
+
+
+def check_trajectories(value: object) -> Trajectories:
+    """Return trajectories, or raise if these are none."""
+    if not isinstance(value, Trajectories):
+        raise InputError(f"trajectories are {shown(value)}", "make them of samples with read_trajectories")
+    return value
 
 
 def parse_min_samples(value: object) -> int:
