@@ -7,7 +7,7 @@ from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_mat
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.measure import query_errors
 from flowveil._matrices.methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
-from flowveil._matrices.points import Grid, Matrix, Points
+from flowveil._matrices.points import CellGrid, Matrix, Points
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
 from flowveil._matrices.verify import verify_noisy
@@ -19,7 +19,7 @@ __all__ = [
     "MOSAIC",
     "TILE_METHODS",
     "Answer",
-    "Grid",
+    "CellGrid",
     "Matrix",
     "NoisyRelease",
     "Points",

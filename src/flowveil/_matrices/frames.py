@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, check_cells, public_box
-from flowveil._matrices.points import Grid, Matrix, Points, Provenance
+from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._noise import public_random
 from flowveil._trajectories import describe
 
@@ -47,7 +47,7 @@ def build_frame_matrix(
     `max_trips_per_person` days count, drawn uniformly.
     """
     named = parse_frames(frames)
-    grid = Grid(public_box(bbox), check_cells(cells), tuple(named))
+    grid = CellGrid(public_box(bbox), check_cells(cells), tuple(named))
     if max_trips_per_person is None or isinstance(max_trips_per_person, bool) or max_trips_per_person < 1:
         raise InputError(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
@@ -122,7 +122,7 @@ def _bounded(user: IntArray, most: int) -> BoolArray:
     return kept
 
 
-def _cells(places: Any, grid: Grid) -> IntArray:
+def _cells(places: Any, grid: CellGrid) -> IntArray:
     west, south, east, north = grid.bbox
     low = np.tile([west, south], len(grid.places))
     size = np.tile([east - west, north - south], len(grid.places))

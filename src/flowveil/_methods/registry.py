@@ -48,13 +48,15 @@ class Option:
         try:
             if kind is bool:
                 return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
-            found = kind(str(value))
+            parsed = kind(str(value))
         except (KeyError, TypeError, ValueError):
-            found = None
-        if found is None or (not isinstance(found, str) and not abs(found) <= LARGEST_NUMBER):  # nor is NaN any number
+            parsed = None
+        if parsed is None or (
+            not isinstance(parsed, str) and not abs(parsed) <= LARGEST_NUMBER
+        ):  # nor is NaN any number
             words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
             raise InputError(f"the option {self.name} is {value!r}", f"{self.name} is {words[kind]}")
-        return found
+        return parsed
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ class Method:
         budget = options.get(BUDGET.name, BUDGET.default)
         if budget not in BUDGETS:
             raise UnknownNameError("budget", str(budget), BUDGETS)
-        if problem.flows.matrices is None or (self.joint and budget == BUDGET.default):
+        # What is not divided has no part to withhold as a whole: a method that cannot solve it says why.
+        if not problem.flows.divided or (self.joint and budget == BUDGET.default):
             return self.solve(problem, **own)
         return solve_each(partial(self.solve, **own), problem, spread)
 

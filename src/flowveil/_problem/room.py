@@ -19,7 +19,7 @@ _HINT = "use a coarser grid, larger zones or a larger k, or raise --memory"
 
 def check_cells(flows: Flows, cells: int) -> None:
     """Raise if a cube of so many cells is more than what flows were allowed; they are not counted before it grows."""
-    columns = 3 + sum(column is not None for column in (flows.weight, flows.matrix, flows.time))
+    columns = 3 + flows.divided + sum(column is not None for column in (flows.weight, flows.time))
     visits = len(flows.people.pair) if isinstance(flows.people, People) else 0
     kept = FLOW_COLUMN * columns * len(flows) + FLOW_VISIT * visits
     what = f"{len(flows):,} pairs of tiles with at least {cells:,} pairs of areas that may be published"

@@ -132,8 +132,8 @@ def _published(
         solution.origin,
         solution.destination,
         measures.trips,
+        solution.matrix,
         group=solution.group if solution.exact else None,
-        matrix=solution.matrix,
         time=solution.time,
         totals=None if whole is None else whole.measures.trips,
     )
