@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
+# A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
+PYTEST := -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo test lint tools bench pictures clean
+.PHONY: demo check test test-lowest lint tools bench pictures changelog release clean
 
 $(BIN)/python:
 	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --seed --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
@@ -25,8 +28,23 @@ $(VENV)/.installed-test: $(SOURCES) | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/flowveil demo -o flowveil-demo --overwrite
 
+# What is done in a minute and a half: everything but Spark, browsers and tests that take seconds.
+check: lint
+	$(BIN)/python $(PYTEST) -m "not slow"
+
 test: lint tools
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python $(PYTEST)
+
+# The same as check with the lowest versions that pyproject.toml promises, in an environment of its own.
+test-lowest: $(VENV)-lowest/.installed
+	$(VENV)-lowest/bin/python $(PYTEST) -m "not slow"
+
+$(VENV)-lowest/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	grep -oE '"[A-Za-z0-9_-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' | sort -u > $(VENV)-lowest/lowest.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]' -c $(VENV)-lowest/lowest.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps pycanon
+	@touch $@
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -51,5 +69,20 @@ bench: $(VENV)/.installed-test
 pictures: $(VENV)/.installed
 	$(BIN)/python docs/make_pictures.py
 
+changelog: $(VENV)/.installed-test
+	@$(BIN)/towncrier build --draft --version next 2>/dev/null
+
+# Builds dist/, runs the demo of the wheel in an environment that has nothing else, and tests from the sdist: those of
+# `make check`, or all with `make release TESTS=test`. CONTRIBUTING.md has the steps around it.
+TESTS ?= check
+release: $(VENV)/.installed-test
+	rm -rf dist build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/flowveil-$(VERSION)-py3-none-any.whl
+	cd build && wheel/bin/flowveil demo
+	tar -xzf dist/flowveil-$(VERSION).tar.gz -C build
+	$(MAKE) -C build/flowveil-$(VERSION) $(TESTS)
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

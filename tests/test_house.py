@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from importlib import import_module
 from operator import attrgetter
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import flowveil as fv
 
 HOUSE = Path(fv.__file__).parent
+ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 
 # Low to high. A room imports from lower layers only: so rooms of one layer know nothing of each other.
 LAYERS = [
@@ -38,6 +40,7 @@ LAYERS = [
     "_cli",
     "__main__",
 ]
+EVERYWHERE = {"_errors", "_arrays"}  # used by all, and not drawn
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms.split()}
 
 
@@ -109,6 +112,34 @@ def _is_exported(line: Import) -> bool:
     room = import_module(".".join(["flowveil", *line.module]))
     exported = getattr(room, "__all__", None) or [name for name in vars(room) if not name.startswith("_")]
     return line.name is None or line.name in exported
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return for each room what it builds on: what it imports, less what it is sure to import by way of others."""
+    graph = {room: set() for room in LAYER}
+    for line in imports():
+        graph[line.room] |= {line.of} - EVERYWHERE
+    below = {}
+    for room in sorted(graph, key=LAYER.get):
+        below[room] = graph[room].union(*(below[other] for other in graph[room]))
+    return {room: {one for one in all_ if not any(one in below[two] for two in all_)} for room, all_ in graph.items()}
+
+
+def test_the_drawing_is_true():
+    """The arrows between rooms in docs/architecture.md are those of the code."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    drawn = sorted(tuple(line.split(" --> ")) for line in re.findall(r"^ {4}(\w+ --> \w+)$", text, re.MULTILINE))
+
+    assert drawn == sorted((room, other) for room, others in arrows().items() for other in others)
+
+
+def test_every_room_has_a_job():
+    """The table of docs/architecture.md lists every room, low ones first."""
+    rooms = re.findall(r"^\| `(_\w+)` \| \S.* \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    private = {room for room in LAYER if re.fullmatch(r"_[a-z]+", room)}
+    assert set(rooms) == private - EVERYWHERE
+    assert rooms == sorted(rooms, key=LAYER.get)
 
 
 def test_nothing_shadows_a_module():

@@ -17,7 +17,9 @@ from tests.postgres import free_port
 from tests.waiting import wait_for
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # compiles little: no process lives for long
 ENVIRONMENT = {
+    "SPARK_DAEMON_JAVA_OPTS": JAVA,
     "SPARK_LOCAL_IP": "127.0.0.1",
     "PYSPARK_PYTHON": sys.executable,
     "SPARK_CONF_DIR": str(Path(__file__).parent / "configuration"),  # as a cluster of two cores would be configured

@@ -15,6 +15,7 @@ import pytest
 
 from flowveil.synthetic import City
 from tests.hostile import marks, plant
+from tests.spark.cluster import JAVA
 from tests.waiting import run_program
 
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
@@ -34,7 +35,7 @@ def seen(tmp_path_factory):
     for place in (python, java, configured):
         place.mkdir()
     (configured / "spark-defaults.conf").write_text(DEFAULTS)
-    places = {"TMPDIR": python, "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={java}", "SPARK_CONF_DIR": configured}
+    places = {"TMPDIR": python, "JAVA_TOOL_OPTIONS": f"{JAVA} -Djava.io.tmpdir={java}", "SPARK_CONF_DIR": configured}
     program = Path(__file__).with_name("local_program.py")
 
     done = run_program(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from flowveil._matrices import Answer, NoisyRelease
     from flowveil._reconstruct import Reconstruction
     from flowveil._release import Release
-    from flowveil._trajectories import TrajectoryRelease, TrajectoryVerification
-    from flowveil._verify import Verification
+    from flowveil._trajectories import TrajectoryRelease
+    from flowveil._verify import TrajectoryVerification, Verification
 
 # What not every kind of release can do: what a release must be for it, and what to do if it is not.
 _NEEDS = {

@@ -9,11 +9,11 @@ from flowveil import _trajectories
 from flowveil._export import export_flows
 from flowveil._folder import Kind
 from flowveil._kinds.losses import flows_losses, noisy_losses, trajectories_figures, trajectories_losses
-from flowveil._matrices import query_errors, query_noisy, read_noisy, verify_noisy
+from flowveil._matrices import query_errors, query_noisy, read_noisy
 from flowveil._reconstruct import reconstruct_flows
 from flowveil._release import evaluate_flows, read_flows
 from flowveil._report import cells_content, flows_content, noisy_flows_content, trajectories_content
-from flowveil._verify import verify_flows
+from flowveil._verify import verify_flows, verify_noisy, verify_trajectories
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ RECORDS = {
     ),
     Kind.TRAJECTORIES: Record(
         read=_trajectories.read_release,
-        verify=_trajectories.verify,
+        verify=verify_trajectories,
         evaluate=trajectories_figures,
         show=trajectories_content,
         losses=trajectories_losses,

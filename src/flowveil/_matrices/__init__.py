@@ -10,7 +10,6 @@ from flowveil._matrices.methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
 from flowveil._matrices.points import CellGrid, Matrix, Points
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
-from flowveil._matrices.verify import verify_noisy
 
 __all__ = [
     "ADVICE_WARNING",
@@ -34,5 +33,4 @@ __all__ = [
     "query_errors",
     "query_noisy",
     "read_noisy",
-    "verify_noisy",
 ]

@@ -15,7 +15,7 @@ from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, check_cells, public_box
 from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._noise import public_random
-from flowveil._trajectories import describe
+from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def build_frame_matrix(
         raise InputError(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
         )
-    source = describe(samples, columns, where)
+    source = open_samples(samples, columns, where)
     read = replace(source, where=without_errors(source.where)).read(memory)
     user, places, seen = _days(read, list(named.values()), timezone)
     inside = _inside(places, grid.bbox)

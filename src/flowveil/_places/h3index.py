@@ -1,4 +1,4 @@
-"""H3 indexes as uint64 arrays: the one module that calls h3ronpy."""
+"""H3 indexes as uint64 arrays: the one module of makers that calls h3ronpy."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.gaps import Gap, gap
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
-from flowveil._trajectories.read import Trajectories, describe, read_trajectories
+from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
-from flowveil._trajectories.verification import TrajectoryVerification, verify
 
 __all__ = [
     "BASELINES",
@@ -19,14 +18,11 @@ __all__ = [
     "Trajectories",
     "TrajectoryEvaluation",
     "TrajectoryRelease",
-    "TrajectoryVerification",
     "anonymize",
     "baseline",
-    "describe",
     "evaluate",
     "gap",
     "make_grid",
     "read_release",
     "read_trajectories",
-    "verify",
 ]

@@ -7,38 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil import _engine as engine
-from flowveil._engine import SAMPLE_COLUMNS, Samples, read_samples
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
+from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._engine import Samples
+    from flowveil._trips import SampleSource
 
-# Names under which others keep the same thing; the second of each is scikit-mobility's.
-_KNOWN: dict[str, tuple[str, ...]] = {
-    "user": ("user_id", "uid", "user", "person_id", "id"),
-    "lon": ("lon", "lng", "longitude", "x"),
-    "lat": ("lat", "latitude", "y"),
-    "time": ("time", "datetime", "timestamp", "start_time", "t"),
-}
 _OUTSIDE = "outside the bbox"
-
-
-@dataclass(frozen=True, eq=False)
-class SampleSource:
-    """Where samples come from and which column is what."""
-
-    source: engine.Source
-    columns: dict[str, str]
-    mapping: dict[str, str] = field(default_factory=dict)
-    where: engine.Condition | None = None
-
-    def read(self, memory: str | None = None) -> Samples:
-        """Read all usable rows."""
-        return read_samples(self.source, self.columns, self.where, memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +73,8 @@ def read_trajectories(
     grid = make_grid(bbox, step)
     if min_samples < 1:
         raise InputError(f"the least number of samples is {min_samples}", "give --min-samples 1 or more")
-    provenance = describe(source, columns, where)
+    provenance = open_samples(source, columns, where)
     return snap(provenance.read(memory), grid, min_samples, provenance)
-
-
-def describe(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
-    """Open a source and find its columns, or raise with what is missing."""
-    opened = engine.open_source(source)
-    available = engine.column_names(opened)
-    kept = engine.check_condition(opened, where)
-    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
 
 
 def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
@@ -146,22 +118,3 @@ def _sorted_samples(samples: Samples, grid: Grid, kept: BoolArray) -> tuple[IntA
     rows = np.diff(np.append(first, table.shape[1]))
     table = table[:, first]
     return np.unique(table[0]), table, rows
-
-
-def _recognize(available: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    for name, column in mapping.items():
-        if name not in _KNOWN:
-            raise UnknownNameError("column meaning", name, _KNOWN)
-        if column not in available:
-            raise UnknownNameError("column", column, available)
-    found = dict(mapping)
-    for name, others in _KNOWN.items():
-        match = next((column for column in others if column in available), None)
-        if name not in found and match is not None:
-            found[name] = match
-    if missing := [name for name in SAMPLE_COLUMNS if name not in found]:
-        raise InputError(
-            f"the samples have no column for {', '.join(missing)}; they have {', '.join(available)}",
-            f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN",
-        )
-    return found

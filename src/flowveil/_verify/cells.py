@@ -1,4 +1,4 @@
-"""H3 cells and groups of sibling cells, with the h3 package alone."""
+"""H3 cells and groups of sibling cells, by the h3 package; what h3ronpy says of points is proven before it counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import h3.api.basic_int as h3
 import numpy as np
 import shapely
 
-from flowveil._places.h3index import cells_of_points
 from flowveil._verify.border import on_border
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.geo import TOLERANCE, is_outline
@@ -21,8 +20,13 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray, KeyArray
     from flowveil._verify.ground import Ground, Point
+
+try:
+    from h3ronpy.vector import coordinates_to_cells
+except ImportError:
+    coordinates_to_cells = None
 
 _TOP = "world"
 _FINEST = 15
@@ -50,14 +54,14 @@ class Cells:
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is a cell of the grid, or a group of the fixed tree."""
-        found = re.fullmatch(r"([0-9a-f]{15})(?::([0-6]{2,4}))?", area)
-        if not found or not h3.is_valid_cell(int(found[1], 16)):
+        parts = re.fullmatch(r"([0-9a-f]{15})(?::([0-6]{2,4}))?", area)
+        if not parts or not h3.is_valid_cell(int(parts[1], 16)):
             raise broken(f"{shown(area)!r} is not the id of an H3 area")
-        resolution = h3.get_resolution(int(found[1], 16))
-        if found[2] is None:
+        resolution = h3.get_resolution(int(parts[1], 16))
+        if parts[2] is None:
             if resolution > self._resolution:
                 raise broken(f"the area {shown(area)} is finer than the grid")
-        elif not self._binary or found[2] not in _GROUP_ABOVE or resolution >= self._resolution:
+        elif not self._binary or parts[2] not in _GROUP_ABOVE or resolution >= self._resolution:
             raise broken(f"the area {shown(area)} is not a group of cells of the hierarchy")
 
     def tiles(self, area: str) -> int:
@@ -137,9 +141,9 @@ class Cells:
     def _index(self, lon: FloatArray, lat: FloatArray) -> IntArray:
         """Return the cells of points by the h3 package; on a border of two cells, the one that the release chose.
 
-        The fast index only proposes: a cell that does not hold its point by the outline is found again.
+        A proposed cell that does not hold its point by the outline is found again.
         """
-        cells = cells_of_points(lon, lat, self._resolution).astype(np.int64)
+        cells = propose_cells(lon, lat, self._resolution).astype(np.int64)
         for place in np.flatnonzero(~self._outlines.hold(cells, lon, lat)).tolist():
             point = float(lon[place]), float(lat[place])
             cell = h3.latlng_to_cell(point[1], point[0], self._resolution)
@@ -158,6 +162,13 @@ class Cells:
             return _WORLD
         parent = h3.cell_to_parent(cell, resolution - 1)
         return parent, _GROUP_OF_DIGIT[_digit(cell, resolution)] if self._binary else ""
+
+
+def propose_cells(lon: FloatArray, lat: FloatArray, resolution: int) -> KeyArray:
+    """Return a cell for each point, fast; 0, no cell, where h3ronpy is missing."""
+    if coordinates_to_cells is None:
+        return np.zeros(len(lon), np.uint64)
+    return np.asarray(coordinates_to_cells(lat, lon, resolution), np.uint64)
 
 
 def _node(area: str) -> Node:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._folder import ELSEWHERE
 from flowveil._verify.broken import broken
-from flowveil._verify.distinct import distinct
 from flowveil._verify.forest import NONE, FlowIndex
+from flowveil._verify.rows import distinct
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from flowveil._verify.manifest import Promise
     from flowveil._verify.slots import Slots
     from flowveil._verify.tables import AreasTable, FlowTable
-
-ELSEWHERE = "elsewhere"
 
 
 class Elsewhere:
@@ -106,23 +105,23 @@ class ElsewhereIndex:
     def _rest(self, slots: Slots) -> IntArray:
         """Return by slot and area the flow to elsewhere that counts what is left of it; the last area is for none."""
         forest = self._sides[self._first].forest
-        found = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest) + 1), NONE, np.int64)
+        rest_of = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest) + 1), NONE, np.int64)
         rest = np.flatnonzero(self._elsewhere.flows)
-        found[slots.of_flow[rest], self._ends[self._first][rest]] = rest
+        rest_of[slots.of_flow[rest], self._ends[self._first][rest]] = rest
         for area in np.argsort(forest.first).tolist():  # from the outside in
-            found[:, area] = np.where(found[:, area] == NONE, found[:, forest.parent[area]], found[:, area])
-        return found
+            rest_of[:, area] = np.where(rest_of[:, area] == NONE, rest_of[:, forest.parent[area]], rest_of[:, area])
+        return rest_of
 
     def locate(self, origin: IntArray, destination: IntArray, slots: list[IntArray]) -> IntArray:
         """Return the flow that counts each pair of tiles, -1 for none; `slots` are those that hold it, by level."""
-        found = np.full(len(origin), NONE, np.int64)
+        flow = np.full(len(origin), NONE, np.int64)
         for slot in slots:
             hit = self._locate(origin, destination, slot)
-            if (twice := np.flatnonzero((hit != NONE) & (found != NONE))).size:
-                names = sorted((self._flows.name(int(found[twice[0]])), self._flows.name(int(hit[twice[0]]))))
+            if (twice := np.flatnonzero((hit != NONE) & (flow != NONE))).size:
+                names = sorted((self._flows.name(int(flow[twice[0]])), self._flows.name(int(hit[twice[0]]))))
                 raise broken(f"the flows {names[0]} and {names[1]} overlap")
-            found = np.where(hit == NONE, found, hit)
-        return found
+            flow = np.where(hit == NONE, flow, hit)
+        return flow
 
     def _locate(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
         """Return the flow of each pair of tiles in a slot, looking up every pair of areas once."""
@@ -133,11 +132,11 @@ class ElsewhereIndex:
         width = len(self._sides[1].forest) + 1
         height = len(self._sides[0].forest) + 1
         key = ((slot + 1) * height + areas[0] + 1) * width + areas[1] + 1
-        keys, position = np.unique(key, return_inverse=True)  # sorted, they are found faster than each saves
+        keys, position = np.unique(key, return_inverse=True)  # sorted: they are then looked up faster
         pairs = keys % (height * width)
-        found: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
-        self._elsewhere.note(found, origin, destination)
-        return found
+        flow: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
+        self._elsewhere.note(flow, origin, destination)
+        return flow
 
     def tiles(self) -> tuple[IntArray, IntArray]:
         """Return by flow the tiles of its areas at both ends."""

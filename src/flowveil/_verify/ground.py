@@ -115,18 +115,18 @@ class ClimbingSide:
 
     def _climb(self, node: Hashable | None) -> int:
         path = []
-        found = NONE
+        area = NONE
         while node is not None:
             if node in self._number:
-                found = self._number[node]
+                area = self._number[node]
                 break
             if node in self._met:
-                found = self._met[node]
+                area = self._met[node]
                 break
             path.append(node)
             node = self._above(node)
-        self._met.update(dict.fromkeys(path, found))
-        return found
+        self._met.update(dict.fromkeys(path, area))
+        return area
 
 
 def climb(node: Any, above: Callable[[Any], Any]) -> list[Any]:

@@ -67,10 +67,10 @@ def only_keys(value: Any, where: str, required: tuple[str, ...], optional: tuple
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return content
 
 
 def _constant(name: str) -> float:

@@ -8,11 +8,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from flowveil._release.manifest import ABSENCE, promise_text
 from flowveil._verify.broken import broken
 from flowveil._verify.json import only_keys
 from flowveil._verify.method import check_method
 from flowveil._verify.options import Options, parse_options
+from flowveil._verify.words import ABSENCE, promise_in_words
 
 _FORMAT = "flowveil-flows/1"
 _KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
@@ -62,7 +62,7 @@ def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
         raise broken("'software' of the manifest is not a version of flowveil")
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
     check_method(manifest["method"], manifest["options"].get("method_options"))
-    if manifest["promise_text"] != promise_text(manifest["promise"]):
+    if manifest["promise_text"] != promise_in_words(manifest["promise"]):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["absence"] != ABSENCE:
         raise broken("'absence' of the manifest is not what the format says")

@@ -189,8 +189,8 @@ class MemberSide:
 
     def smallest(self, tiles: IntArray) -> IntArray:
         """Return the number of the smallest area that holds each zone, -1 for none."""
-        found: IntArray = self._smallest[tiles]
-        return found
+        area: IntArray = self._smallest[tiles]
+        return area
 
     def tiles_seen(self) -> IntArray:
         """Return the zones of each area: a tree of zones holds all of them, seen or not."""
@@ -202,11 +202,11 @@ def _zones_by_path(zones: ZoneTable, columns: tuple[str, ...]) -> dict[Path, Int
     for column in columns:
         if column not in zones.columns:
             raise broken(f"the zones have no column {shown(column)!r}", "give the zones that the release was made with")
-    found: dict[Path, list[int]] = {}
+    ranks_of: dict[Path, list[int]] = {}
     for rank in range(len(zones.ids)):
         for path in _paths_of(zones, columns, rank):
-            found.setdefault(path, []).append(rank)
-    return {path: np.array(ranks, np.int64) for path, ranks in found.items()}
+            ranks_of.setdefault(path, []).append(rank)
+    return {path: np.array(ranks, np.int64) for path, ranks in ranks_of.items()}
 
 
 def _paths_of(zones: ZoneTable, columns: tuple[str, ...], rank: int) -> list[Path]:

@@ -86,7 +86,7 @@ def _time(options: Any) -> dict[str, Any]:
 
 def _places(options: Any) -> Options:
     grid, hierarchy = options["grid"], options["hierarchy"]
-    box = _box(options["bbox"]) if "bbox" in options else None
+    box = parse_box(options["bbox"]) if "bbox" in options else None
     if grid is None:
         if box is not None or "crs" in options:
             raise broken("a release on zones has a bbox or a crs")
@@ -137,7 +137,7 @@ def _crs(crs: str) -> str:
     return crs
 
 
-def _box(box: Any) -> tuple[float, float, float, float]:
+def parse_box(box: Any) -> tuple[float, float, float, float]:
     numbers = [edge for edge in box if isinstance(edge, float)] if isinstance(box, list) else []
     if len(numbers) != 4 or len(box) != 4:
         raise broken("'bbox' of the manifest is not four numbers")

@@ -10,8 +10,8 @@ import pyarrow as pa
 from flowveil._verify.apart import find_overlap
 from flowveil._verify.broken import broken
 from flowveil._verify.clock import HOURS_OF_CYCLE, Clock, length_of
-from flowveil._verify.distinct import distinct
 from flowveil._verify.forest import NONE
+from flowveil._verify.rows import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +86,7 @@ class Slots:
     def locate(self, batch: pa.RecordBatch, known: BoolArray) -> list[IntArray]:
         """Return for each level of time the slot of each known row, -1 for none."""
         groups, of_row = self._groups(batch, known)
-        found = []
+        levels = []
         for begin, end in self._levels(batch, known):
             _, moment = distinct(begin)
             keys, position = distinct(moment * len(groups) + of_row)
@@ -95,8 +95,8 @@ class Slots:
             intervals = [_open(*bounds) for bounds in zip(begin[example].tolist(), end[example].tolist(), strict=True)]
             of_key = [groups[place] for place in of_row[example].tolist()]
             slots = [self._number.get(key, NONE) for key in zip(intervals, of_key, strict=True)]
-            found.append(np.array(slots, np.int64)[position])
-        return found
+            levels.append(np.array(slots, np.int64)[position])
+        return levels
 
     def steps(self, batch: pa.RecordBatch, known: BoolArray) -> IntArray:
         """Return when the step of time of each known row begins."""
@@ -148,10 +148,10 @@ class Slots:
                 raise broken("a flow has no time")
             return None, None
         allowed = self._intervals_from(begin) if self._cycle or begin in _CALENDAR else []
-        found = [interval for interval in allowed if not self._options.is_hierarchy or interval[1] == values[1]]
-        if not found:
+        fitting = [interval for interval in allowed if not self._options.is_hierarchy or interval[1] == values[1]]
+        if not fitting:
             raise broken("a flow has a time that is not one of the steps of the release")
-        return found[0]
+        return fitting[0]
 
     def _intervals_from(self, begin: int) -> list[tuple[int, int]]:
         """Return the intervals that may begin at a time, the finest first."""

@@ -57,8 +57,8 @@ class Squares:
     def check_id(self, area: str) -> None:
         """Raise unless the id is `q:level/x/y`, written in one way."""
         number = r"(0|-?[1-9][0-9]{0,9})"
-        found = re.fullmatch(rf"q:(0|[1-9][0-9]?)/{number}/{number}", area)
-        if not found or int(found[1]) > _HIGHEST or max(abs(int(found[2])), abs(int(found[3]))) > _FARTHEST:
+        parts = re.fullmatch(rf"q:(0|[1-9][0-9]?)/{number}/{number}", area)
+        if not parts or int(parts[1]) > _HIGHEST or max(abs(int(parts[2])), abs(int(parts[3]))) > _FARTHEST:
             raise broken(f"{shown(area)!r} is not the id of a square")
 
     def tiles(self, area: str) -> int:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from flowveil._folder import AREAS, FLOWS, SIDES, TOTAL
 from flowveil._verify.broken import broken, flow_name, shown
 from flowveil._verify.clock import HOURS_OF_CYCLE
-from flowveil._verify.folder import AREAS, FLOWS
 from flowveil._verify.geo import GEO
 from flowveil._verify.parquet import read_parquet
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from flowveil._verify.manifest import Promise
     from flowveil._verify.options import Options
 
-SIDES = ("origin", "destination")
 _LARGEST_COUNT = 2**62
-_TOTAL = "total"  # the group of all groups together
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +99,7 @@ def split_totals(flows: FlowTable, options: Options, promise: Promise) -> tuple[
         return flows, None
     if not options.by or promise.elsewhere or promise.rectangles or not promise.exact:
         raise broken("the promise has totals, which need groups on areas of a tree")
-    columns = [np.array(flows.keys[name].to_pylist(), object) == _TOTAL for name in options.by]
+    columns = [np.array(flows.keys[name].to_pylist(), object) == TOTAL for name in options.by]
     whole = np.all(columns, axis=0)
     if (np.any(columns, axis=0) != whole).any():
         raise broken("a flow is a total for some of its groups only")

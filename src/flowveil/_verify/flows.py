@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flowveil._errors import InputError
+from flowveil._folder import ELSEWHERE
 from flowveil._report import CHECKED_REPORT, check_report, flows_content
 from flowveil._verify.areas import check_areas
 from flowveil._verify.assignment import AssignedIndex, load_assignment
@@ -23,13 +24,14 @@ from flowveil._verify.compare import (
     least_weight,
 )
 from flowveil._verify.count import count_trips
-from flowveil._verify.elsewhere import ELSEWHERE, Elsewhere, ElsewhereIndex
+from flowveil._verify.elsewhere import Elsewhere, ElsewhereIndex
 from flowveil._verify.folder import load_audit, load_manifest, open_folder
 from flowveil._verify.forest import NONE
 from flowveil._verify.hidden import check_elsewhere
 from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
+from flowveil._verify.results import Verification
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.squares import Squares
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
@@ -47,17 +49,6 @@ if TYPE_CHECKING:
     from flowveil._verify.manifest import Promise
     from flowveil._verify.options import Options
     from flowveil._verify.tables import AreasTable, FlowTable
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What was found to hold, in plain words, and counts that are safe to print."""
-
-    checks: tuple[str, ...]
-    flows: int  # flows of the release
-    trips_read: int  # rows of the input, usable or not
-    where: str | None = None  # the condition on these rows: no others were looked at
-    columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
 
 
 def verify_flows(
@@ -100,16 +91,16 @@ def verify_flows(
             _count_layer(request, whole, promise)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
-    found = list(_sentences(promise, audit))
+    checks = list(_sentences(promise, audit))
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
         other, wider = _open_beside(beside, request, options, (zones, audit, table))
         check_together(wider, layer, other, promise.k, least)
-        found.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
+        checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder, flows_content):
-        found.append(CHECKED_REPORT)
-    return Verification(tuple(found), len(flows), counts.rows, table.where, table.mapping)
+        checks.append(CHECKED_REPORT)
+    return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
 
 
 def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewhere) -> Layer:
@@ -226,7 +217,7 @@ def _sentences(promise: Promise, audit: Mapping[str, Any]) -> tuple[str, ...]:
     if promise.overlapping:
         volume = "exactly the volume that the assignment file gives it"
         apart = "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says"
-    found = [
+    checks = [
         "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
         "the areas are exactly those of the flows; their tiles, centers and geometry follow from their ids",
         apart,
@@ -234,20 +225,20 @@ def _sentences(promise: Promise, audit: Mapping[str, Any]) -> tuple[str, ...]:
         f"every flow has at least {promise.k} {promise.counted}",
     ]
     if promise.k_weight is not None:
-        found.append(f"every flow stands for at least {float(promise.k_weight):g} people")
+        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
     if promise.mean_weight:
-        found.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
+        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
     if promise.min_tiles > 1:
-        found.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
+        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
     if promise.max_suppression is not None:
-        found.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
+        checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
     if promise.totals:
-        found.append(
+        checks.append(
             "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
         )
     if promise.elsewhere:
-        found.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
-        found.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
+        checks.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
+        checks.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
     if "suppressed_trips" in audit:
-        found.append("as many trips are left out as the audit file says")
-    return tuple(found)
+        checks.append("as many trips are left out as the audit file says")
+    return tuple(checks)
