@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer
 
 from flowveil.synthetic import write_city
 
@@ -14,10 +16,12 @@ FOLDERS = ("browser", "spark")
 LONGEST = {"spark": 150}
 
 
-if (
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-):  # in the background; tests interrupt programs
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; tests interrupt programs
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# All commands are built from their functions anew in each run, which takes longer than many of the runs in tests.
+typer.main.get_command = cache(typer.main.get_command)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,7 +19,7 @@ ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 # Low to high. A room imports from lower layers only: so rooms of one layer know nothing of each other.
 LAYERS = [
     "_errors _arrays",
-    "_options _memory",
+    "_options",
     "_folder _processes",
     "_engine _noise _synthetic _charts",
     "_places _trips",

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage, to_tree
 
 from flowveil import InputError
-from flowveil._places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, parse_bbox, read_zones
+from flowveil._options import parse_bbox
+from flowveil._places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, read_zones
 from flowveil._places.geodesy import to_meters
 from flowveil._places.h3index import cells_of_points, cells_of_points_reference, digits, parents
 from flowveil.synthetic import CITY_BBOX, City

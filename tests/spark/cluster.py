@@ -7,6 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -50,6 +52,28 @@ def kill(process):
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def work_until_a_death(folder, name):
+    """Tell which executor is at work on what, and go on when a worker has been killed in the middle of it."""
+    (folder / f"{os.getppid()} {name} {time.time_ns()}").touch()
+    while not folder.with_suffix(".dead").exists():
+        time.sleep(0.05)
+
+
+@contextmanager
+def death(worker, folder):
+    """Kill a worker as soon as two executors are at work."""
+
+    def die():
+        wait_for(lambda: len({path.name.split()[0] for path in folder.iterdir()}) == 2)
+        kill(worker)
+        folder.with_suffix(".dead").touch()
+
+    thread = threading.Thread(target=die, daemon=True)
+    thread.start()
+    yield
+    thread.join()
 
 
 class Cluster:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -26,8 +25,8 @@ from flowveil._engine.spark_session import open_session
 from flowveil._flows.build import make_request
 from flowveil._places import choose_places
 from flowveil.synthetic import City
-from tests.spark.cluster import ENVIRONMENT, kill
-from tests.waiting import run_program, wait_for
+from tests.spark.cluster import ENVIRONMENT, death, work_until_a_death
+from tests.waiting import run_program
 
 CITY = City(seed=3, persons=300)
 TRIPS = CITY.trips(12_000)
@@ -181,21 +180,11 @@ def test_a_worker_dies(session, workers, tmp_path):
     request = make_request(trips, places, "person_id", "weight", None)
 
     def slow(lon, lat):
-        import time
-        from pathlib import Path
-
-        (Path(seen) / f"{os.getppid()} {lon[0]} {time.time_ns()}").touch()
-        time.sleep(1)
+        work_until_a_death(seen, lon[0])
         return places.index(lon, lat)
 
-    def die():
-        wait_for(lambda: len({path.name.split()[0] for path in seen.iterdir()}) == 2)
-        kill(workers[0])
-
-    death = threading.Thread(target=die)
-    death.start()
-    actual = spark_engine.aggregate(request, slow, None)
-    death.join()
+    with death(workers[0], seen):
+        actual = spark_engine.aggregate(request, slow, None)
 
     expected = local.aggregate(request, places.index)
     assert workers[0].returncode is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections import Counter
 
 import pyarrow.compute as pc
@@ -17,10 +15,9 @@ from flowveil._engine.spark_session import SETTINGS
 from flowveil._flows import Crowds
 from flowveil._flows.build import make_request
 from flowveil._places import choose_places
-from tests.spark.cluster import kill
+from tests.spark.cluster import death, work_until_a_death
 from tests.spark.local_program import look
 from tests.spark.test_spark import CITY, TRIPS, ZONE_TRIPS, dirty, write_parts
-from tests.waiting import wait_for
 
 FILES = ("flows.parquet", "areas.parquet", "manifest.json")
 PERSON = b"p0000"  # all ids of persons begin so
@@ -148,25 +145,15 @@ def test_a_worker_dies(workers, tmp_path, monkeypatch):
     quick = node_pairs.pairs_at_depth
 
     def slow(visits, nodes, depth, passed):
-        import time
-        from pathlib import Path
-
         for batch in visits:
-            (Path(seen) / f"{os.getppid()} {depth} {batch['person'][0]} {time.time_ns()}").touch()
-            time.sleep(0.3)
+            work_until_a_death(seen, f"{depth} {batch['person'][0]}")
             yield from quick([batch], nodes, depth, passed)
-
-    def die():
-        wait_for(lambda: len({path.name.split()[0] for path in seen.iterdir()}) == 2)
-        kill(workers[0])
 
     monkeypatch.setattr(node_pairs, "pairs_at_depth", slow)
     for name, value in (("adaptive.enabled", "false"), ("shuffle.partitions", "4")):  # work for both workers
         monkeypatch.setitem(SETTINGS, f"spark.sql.{name}", value)
-    death = threading.Thread(target=die)
-    death.start()
-    actual = fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", by="sex", engine="spark", k=5)
-    death.join()
+    with death(workers[0], seen):
+        actual = fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", by="sex", engine="spark", k=5)
 
     expected = fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", by="sex")
     assert workers[0].returncode is not None

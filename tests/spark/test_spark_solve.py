@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import threading
-import time
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +16,8 @@ from flowveil._engine.spark_spread import over_executors
 from flowveil._methods import find_method
 from flowveil._problem import Problem, Requirement
 from flowveil.synthetic import City
-from tests.spark.cluster import kill
+from tests.spark.cluster import death, work_until_a_death
 from tests.test_spread import everything
-from tests.waiting import wait_for
 
 METHODS = ("atg-dual", "odkanon", "knapsack", "mosaic")  # test_spread.py has all
 FILES = ("flows.parquet", "areas.parquet", "manifest.json")
@@ -105,11 +101,10 @@ def test_executors_load_nothing_from_where_they_are(session):
 
 
 def solve_slowly(folder, function, part):
-    """Tell which executor is at work on which matrix, and take long."""
+    """Tell which executor is at work on which matrix, and go on after a death."""
     flows = part.flows
     name = hashlib.sha256(b"".join([flows.origin, flows.destination, flows.trips, flows.people.person])).hexdigest()
-    (Path(folder) / f"{os.getppid()} {name} {time.time_ns()}").touch()
-    time.sleep(0.5)
+    work_until_a_death(folder, name)
     return function(part)
 
 
@@ -120,14 +115,8 @@ def test_a_worker_dies(flows, session, workers, tmp_path):
     def on_cluster(function, parts, shared):
         return over_executors(partial(solve_slowly, tmp_path, function), parts, shared, master=None)
 
-    def die():
-        wait_for(lambda: len({path.name.split()[0] for path in tmp_path.iterdir()}) == 2)
-        kill(workers[0])
-
-    death = threading.Thread(target=die)
-    death.start()
-    actual = find_method("odkanon").run(problem, {}, on_cluster)
-    death.join()
+    with death(workers[0], tmp_path):
+        actual = find_method("odkanon").run(problem, {}, on_cluster)
 
     assert everything(actual) == everything(find_method("odkanon").run(problem, {}))
     assert workers[0].returncode is not None

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from flowveil._app.files import ENDINGS, Files, TooLargeError
 from flowveil._app.guard import UPLOAD
 from flowveil._app.jobs import DONE, Jobs
-from flowveil._app.settings import Settings  # noqa: TC001
+from flowveil._app.settings import SettingError, Settings
 from flowveil._app.tasks import RELEASE
 from flowveil._errors import FlowveilError, InputError
 from flowveil._methods import methods
@@ -75,7 +75,8 @@ def _add_errors(api: FastAPI) -> None:
     @api.exception_handler(FlowveilError)
     def refuse(_: Request, error: Exception) -> JSONResponse:
         known = error if isinstance(error, FlowveilError) else FlowveilError(str(error), "")
-        return answer(413 if isinstance(error, TooLargeError) else 400, known.message, known.hint)
+        status = {TooLargeError: 413, SettingError: 422}.get(type(known), 400)
+        return answer(status, *known.with_keywords())
 
     @api.exception_handler(RequestValidationError)
     def refuse_settings(_: Request, error: Exception) -> JSONResponse:

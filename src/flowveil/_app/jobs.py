@@ -129,7 +129,7 @@ class Jobs:
         try:
             result = worker.call((job.kind, job.arguments), job.hear)
         except FlowveilError as failure:
-            error, hint = failure.message, failure.hint
+            error, hint = failure.with_keywords()
         except EOFError:
             error = "the process that did the work has died"
             hint = "perhaps there was not enough memory: use a coarser grid"

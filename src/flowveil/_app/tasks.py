@@ -146,9 +146,7 @@ def _count(
     _refuse_bombs(trips, "trips")
     if zones is not None:
         _refuse_bombs(zones, "zones")
-    return fv.build_flows(
-        fv.read_trips(trips, columns or None), grid, zones=zones, by=by.split(",") if by else [], **options
-    )
+    return fv.build_flows(fv.read_trips(trips, columns or None), grid, zones=zones, by=by or (), **options)
 
 
 def _refuse_bombs(path: str, kind: str) -> None:

@@ -75,7 +75,8 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except _BAD_USAGE as error:
-        return _fail(_once(error.format_message()).rstrip("."), "see flowveil --help, or --help after a command", 2)
+        hint = getattr(error, "hint", "see flowveil --help, or --help after a command")
+        return _fail(_once(error.format_message()).rstrip("."), hint, 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", "nothing was written", _INTERRUPTED)
     except BrokenPipeError:

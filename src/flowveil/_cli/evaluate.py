@@ -8,10 +8,10 @@ import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.parse import columns as parse_columns
-from flowveil._cli.parse import people
+from flowveil._cli.options import WHOLE, number
 from flowveil._cli.terminal import note, print_json, progress, show
 from flowveil._measure import MEANINGS
+from flowveil._options import parse_k
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,10 @@ def evaluate(
     where: options.Where = None,
     unit: Annotated[str | None, typer.Option(help="Column of persons, if the release has none.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of people represented, if the release has none.")] = None,
-    k: Annotated[int | None, typer.Option("-k", help="Persons to hold flows against (default: as promised).")] = None,
+    k: Annotated[
+        int | None,
+        number("-k", parse=parse_k, metavar=WHOLE, help="Persons to hold flows against (default: as promised)."),
+    ] = None,
     k_weight: options.KWeight = None,
     tiles: Annotated[str, typer.Option(help="Count tiles of the tree, or all tiles of an area: tree or all.")] = "tree",
     as_json: options.AsJson = False,
@@ -39,12 +42,12 @@ def evaluate(
             folder,
             options.with_query(against, query),
             zones=zones,
-            columns=parse_columns(columns),
+            columns=columns,
             where=where,
             unit=unit,
             weight=weight,
             k=k,
-            k_weight=people(k_weight),
+            k_weight=k_weight,
             tiles=tiles,
         )
     if figures["suppressed"] < 0:

@@ -11,20 +11,32 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 import flowveil as fv
-from flowveil._cli.parse import columns as parse_columns
-from flowveil._cli.parse import pairs, people
-from flowveil._cli.presets import PRESETS, choose_k
 from flowveil._cli.terminal import note
-from flowveil._engine import DUCKDB, SPARK, describe_input, open_source
+from flowveil._engine import DUCKDB, describe_input, open_source
 from flowveil._errors import InputError
 from flowveil._folder import read_audit, remembered
-from flowveil._methods import find_method
-from flowveil._problem import AUTO
-from flowveil._release import DEFAULT_LOSS, DEFAULT_METHOD
+from flowveil._options import DEFAULT_LOSS, PRESETS, parse_columns, parse_k, parse_k_weight, parse_min_tiles
+from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def number(*names: str, parse: Callable[[Any], Any], metavar: str, help: str) -> Any:  # noqa: A002  as Typer calls it
+    """Return an option whose text the library reads; what it says of a wrong one is said of the option."""
+
+    def read(text: Any) -> Any:
+        try:
+            return parse(text)
+        except InputError as error:
+            wrong = typer.BadParameter(error.message)
+            wrong.hint = error.hint  # type: ignore[attr-defined]
+            raise wrong from None
+
+    return typer.Option(*names, parser=read, metavar=metavar, help=help)
+
+
+WHOLE, NUMBER = "<int>", "<float>"
 Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
@@ -39,10 +51,15 @@ Where = Annotated[
     str | None, typer.Option("--where", metavar="CONDITION", help="Keep rows that fulfill this SQL condition.")
 ]
 KWeight = Annotated[
-    str | None,
-    typer.Option("--k-weight", metavar="N|auto", help="Fewest people represented by a flow; auto: k times the mean."),
+    float | None,
+    number(
+        "--k-weight",
+        parse=parse_k_weight,
+        metavar="N|auto",
+        help="Fewest people represented by a flow; auto: k times the mean.",
+    ),
 ]
-MinTiles = Annotated[int, typer.Option(help="Fewest tiles of both ends of a flow.")]
+MinTiles = Annotated[int, number(parse=parse_min_tiles, metavar=WHOLE, help="Fewest tiles of both ends of a flow.")]
 ElsewhereFlag = Annotated[
     bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
 ]
@@ -90,14 +107,14 @@ class TripOptions:
 
     def read(self) -> fv.Trips:
         """Describe the trips, which are not read yet."""
-        return fv.read_trips(self.source, parse_columns(self.columns), self.where, query=self.query)
+        return fv.read_trips(self.source, self.columns, self.where, query=self.query)
 
     def flows(
         self,
         watch: Callable[[int, int | None], None] | None = None,
         *,
         k: int | None = None,
-        k_weight: float | None = None,
+        k_weight: Any = None,
     ) -> fv.Flows:
         """Read and count the trips; tell what was dropped. With k, persons stay on the cluster."""
         flows = fv.build_flows(
@@ -112,7 +129,7 @@ class TripOptions:
             time=self.time,
             time_hierarchy=self.time_hierarchy,
             timezone=self.timezone,
-            by=[] if self.by is None else self.by.split(","),
+            by=self.by or (),
             strict=self.strict,
             memory=self.memory,
             engine=self.engine,
@@ -134,44 +151,41 @@ class DemandOptions:
 
     method: Annotated[str, typer.Option(help="How to anonymize; see flowveil methods.")] = DEFAULT_METHOD
     k: Annotated[
-        int | None, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow (default 10).")
+        int | None,
+        number(
+            "-k", parse=parse_k, metavar=WHOLE, help="Fewest persons (trips without --unit) of a flow (default 10)."
+        ),
     ] = None
     k_weight: KWeight = None
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
     ] = None
     min_tiles: MinTiles = 1
-    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = "tiles"
+    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = DEFAULT_LOSS
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
     ] = None
 
-    def check(self, trips: TripOptions) -> None:
-        """Raise on what no trips could fulfill before any are read; warn when k protects nobody."""
-        find_method(self.method)
-        asked = self.keywords(trips)
-        if asked["k"] == 1 and self.k_weight is None:
-            note("WARNING: k is 1, which protects nobody")
-
-    def keywords(self, trips: TripOptions) -> dict[str, Any]:
+    def keywords(self) -> dict[str, Any]:
         """Return the options as the Python API takes them."""
-        return {
-            "method": self.method,
-            "k": choose_k(self.k, self.preset, trips.unit),
-            "k_weight": people(self.k_weight),
-            "min_tiles": self.min_tiles,
-            "loss": self.loss,
-            "options": pairs(self.option or [], "--option"),
-        }
+        found = {item.name: getattr(self, item.name) for item in fields(self)}
+        return found | {"options": found.pop("option")}
 
-    def crowds(self, trips: TripOptions) -> dict[str, Any]:
-        """Return what a cluster is asked to count, where that is all that the method must know of persons."""
-        method = find_method(self.method)
-        if trips.engine != SPARK or trips.time_hierarchy or not method.crowds or self.loss != DEFAULT_LOSS:
-            return {}
-        asked = self.keywords(trips)
-        # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
-        return {"k": asked["k"], "k_weight": None if asked["k_weight"] == AUTO else asked["k_weight"]}
+
+def warn_of_one(k: int, k_weight: Any) -> None:
+    """Say that a k of 1 protects nobody."""
+    if k == 1 and k_weight is None:
+        note("WARNING: k is 1, which protects nobody")
+
+
+def given(*groups: Any) -> dict[str, Any]:
+    """Return the options that were given, those that are not as they are by default, by their names in Python."""
+    return {
+        item.name: getattr(group, item.name)
+        for group in groups
+        for item in fields(group)
+        if getattr(group, item.name) != item.default
+    }
 
 
 def tell_input(folder: Path, columns: str | None, where: str | None) -> None:

@@ -9,7 +9,6 @@ import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.parse import columns as parse_columns
 from flowveil._cli.terminal import print_json, progress
 from flowveil._engine import describe_input
 
@@ -32,7 +31,7 @@ def verify(
     with progress() as doing:
         doing("checking every promise")
         trips = options.with_query(against, query)
-        result = fv.verify(folder, trips, zones=zones, columns=parse_columns(columns), where=where, beside=beside)
+        result = fv.verify(folder, trips, zones=zones, columns=columns, where=where, beside=beside)
     if as_json:
         counts = {"flows": result.flows} if isinstance(result, fv.Verification) else {"groups": result.groups}
         told = {"where": result.where, "columns": result.columns}

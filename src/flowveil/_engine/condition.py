@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from flowveil._engine.duckdb import connection, shape
 from flowveil._errors import InputError
+from flowveil._options import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -58,6 +59,8 @@ def check_condition(source: Source, where: str | None) -> Condition | None:
     """Return a condition on this source as the SQL to run, None if there is none; raise if it cannot be used."""
     if where is None:
         return None
+    if not isinstance(where, str):
+        raise InputError(f"the condition {shown(where)} cannot be used: it is no text", _HINT)
     with connection(source) as con:
         table = shape(con, source)
         columns = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
@@ -67,8 +70,8 @@ def check_condition(source: Source, where: str | None) -> Condition | None:
             _check_answer(con, table, sql)
         except (ValueError, RecursionError, duckdb.Error) as error:
             reason = str(error).splitlines()[0]  # no row was read: it names what the condition itself says
-            shown = "".join(letter if letter.isprintable() else "?" for letter in reason)
-            raise InputError(f"the condition {where!r} cannot be used: {shown}", _HINT) from None
+            readable = "".join(letter if letter.isprintable() else "?" for letter in reason)
+            raise InputError(f"the condition {where!r} cannot be used: {readable}", _HINT) from None
     return Condition(sql)
 
 

@@ -15,7 +15,6 @@ from flowveil._engine.database import query_reader, query_schema
 from flowveil._engine.source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
 from flowveil._errors import FlowveilError, InputError
 from flowveil._folder import scratch_folder
-from flowveil._memory import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
@@ -35,11 +34,12 @@ _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quo
 
 
 @contextmanager
-def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(source: Source, memory: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open DuckDB with a spill folder of its own; close it and remove the folder whatever happens.
 
     Spill files hold trips, so an unclosed connection would leave them on disk. DuckDB's own errors become InputErrors.
     Nothing can be read but the files of the source, and nothing written but spill files: whatever SQL came to be run.
+    memory: in bytes.
     """
     with scratch_folder() as folder:
         con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(folder)})
@@ -49,7 +49,7 @@ def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.Duc
             con.execute("SET GLOBAL TimeZone = 'UTC'")  # conditions and ids do not depend on the machine
             _shut(con, source.paths if isinstance(source, FileSource) else ())
             if memory is not None:
-                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * parse_memory(memory) / 1000:.0f}KB'")
+                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * memory / 1000:.0f}KB'")
             yield con
         except duckdb.Error as error:
             if "Out of Memory Error" in str(error):  # also where one query reads from another
@@ -97,9 +97,9 @@ def streamed(
             reader.close()
 
 
-def make_room(con: duckdb.DuckDBPyConnection, memory: str, arrays: float) -> None:
+def make_room(con: duckdb.DuckDBPyConnection, memory: int, arrays: float) -> None:
     """Leave so many bytes of the memory allowed to arrays; DuckDB spills what it has no room for any more."""
-    share = min(_DUCKDB_SHARE * parse_memory(memory), max(parse_memory(memory) - arrays, _LEAST))
+    share = min(_DUCKDB_SHARE * memory, max(memory - arrays, _LEAST))
     with suppress(duckdb.OutOfMemoryException):  # what it holds cannot be spilled: it keeps its share
         con.execute(f"SET memory_limit = '{share / 1000:.0f}KB'")
 

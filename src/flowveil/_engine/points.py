@@ -40,7 +40,7 @@ def count_points(
     bbox: BoundingBox | None,
     cells: int | Callable[..., pa.Array],
     most: int | None = None,
-    memory: str | None = None,
+    memory: int | None = None,
 ) -> PointCounts:
     """Count trips by cell, at most `most` of each person, drawn uniformly.
 

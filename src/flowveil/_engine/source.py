@@ -13,6 +13,7 @@ import pyarrow.feather
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._errors import InputError
 from flowveil._folder import fingerprint_files, fingerprint_text
+from flowveil._options import parse_text
 
 _ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _ONE_TYPE = "every column needs one type; turn ids into text"
@@ -82,7 +83,7 @@ def open_source(source: Any, query: str | None = None) -> Source:
     if isinstance(source, str) and source.startswith(_DATABASES):
         if query is None:
             raise InputError("a database was given, but not what to ask it", 'add --query "SELECT ... FROM ..."')
-        return QuerySource(source, query)
+        return QuerySource(source, parse_text(query, "query", '"SELECT ... FROM ..."'))
     if query is not None:
         raise InputError("a query was given, but no database", f"INPUT is then {_DATABASES[0]}USER@HOST/DATABASE")
     if isinstance(source, QuerySource):

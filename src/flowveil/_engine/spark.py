@@ -30,7 +30,7 @@ _FOLDER_TYPES = {"BIGINT": "bigint", "DATE": "date", "TIMESTAMP": "timestamp_ntz
 
 
 def aggregate(
-    request: Request, index: Index, master: str | None, memory: str | None = None, step: Index | None = None
+    request: Request, index: Index, master: str | None, memory: int | None = None, step: Index | None = None
 ) -> Aggregate:
     """Count as on one machine, with the same result to the last bit.
 
@@ -43,7 +43,7 @@ def aggregate(
 
 @contextmanager
 def grouped_visits(
-    request: Request, index: Index, master: str | None, memory: str | None, step: Index | None
+    request: Request, index: Index, master: str | None, memory: int | None, step: Index | None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Any]]:
     """Open DuckDB here, and visits as a frame of Spark, which has computed nothing yet."""
     source = request.source
@@ -62,7 +62,7 @@ def add_up(frame: Any, keys: Sequence[str], sums: Mapping[str, str]) -> Any:
     return frame.groupBy(*keys).agg(*(functions.expr(sql).alias(name) for name, sql in sums.items()))
 
 
-def read_grouped(con: duckdb.DuckDBPyConnection, visits: Any, request: Request, memory: str | None) -> Aggregate:
+def read_grouped(con: duckdb.DuckDBPyConnection, visits: Any, request: Request, memory: int | None) -> Aggregate:
     """Fetch visits from the cluster and return them as arrays."""
     tally = Tally()
     schema = _visit_schema(request)

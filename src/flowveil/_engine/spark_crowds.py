@@ -47,7 +47,7 @@ class Cluster:
 
 @contextmanager
 def persons_stay(
-    request: Request, index: Index, master: str | None, memory: str | None = None, step: Index | None = None
+    request: Request, index: Index, master: str | None, memory: int | None = None, step: Index | None = None
 ) -> Iterator[tuple[Aggregate, Cluster]]:
     """Count trips by pair of tiles, as on one machine but without persons; visits stay while this is open."""
     with grouped_visits(request, index, master, memory, step) as (con, grouped):

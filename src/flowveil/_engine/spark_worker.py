@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flowveil._engine.rows import Request
 
 TALLY = "tally"  # column: null for a usable row; else what is to be said of rows that are not
-_MEMORY = "400MB"  # of an executor, for rows on their way
+_MEMORY = 400_000_000  # bytes of an executor, for rows on their way
 
 
 def key_rows(

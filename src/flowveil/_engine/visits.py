@@ -13,7 +13,7 @@ from flowveil._engine.duckdb import make_room, streamed
 from flowveil._engine.keys import UNKNOWN, key_columns, key_schema
 from flowveil._engine.rows import BAD_WEIGHT, OUTSIDE
 from flowveil._errors import InputError
-from flowveil._memory import FLOW_COLUMN, FLOW_VISIT, check_room, parse_memory
+from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -49,7 +49,7 @@ def group_visits(con: duckdb.DuckDBPyConnection, request: Request, keyed: Genera
         con.execute(f"CREATE TEMP TABLE visits AS SELECT {selected} FROM keyed GROUP BY {', '.join(keys)}")
 
 
-def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, memory: str | None = None) -> Aggregate:
+def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, memory: int | None = None) -> Aggregate:
     """Return the table `visits` as arrays, or raise if these do not fit into the memory allowed."""
     dropped = dict(sorted(tally.problems.items()))
     outside = dropped.pop(OUTSIDE, 0)
@@ -72,7 +72,7 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, 
     )
 
 
-def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: str | None) -> dict[str, Any]:
+def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: int | None) -> dict[str, Any]:
     """Return the keys of all entries, sorted, with trips, weights and number of persons."""
     names = key_columns(request)
     keys = ", ".join(names)
@@ -95,7 +95,7 @@ def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: str | Non
     }
 
 
-def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: str) -> None:
+def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: int) -> None:
     """Raise if the arrays of flows, and what it takes to measure a release of them, do not fit; else make room."""
     pairs, visits = (
         int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]) for table in ("entries", "visits")
@@ -104,7 +104,7 @@ def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: str)
     columns = len(key_columns(request)) + (2 if request.weight else 1)
     flows = FLOW_COLUMN * columns * pairs + FLOW_VISIT * visits
     counted = f"{pairs:,} pairs of tiles" + (f" that persons travel on {visits:,} times" if request.unit else "")
-    check_room(parse_memory(memory), flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
+    check_memory(memory, flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
     make_room(con, memory, FLOW_COLUMN * ((columns + 1) * pairs + visits))
 
 

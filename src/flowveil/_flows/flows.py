@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
 from flowveil._flows.people import Measures, People
+from flowveil._options import shown
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -163,6 +165,13 @@ class Flows:
             lowest_above(self.origins, group, self.origin[inside], count),
             lowest_above(self.destinations, group, self.destination[inside], count),
         )
+
+
+def check_flows(value: Any) -> Flows:
+    """Return flows, or raise if these are none."""
+    if not isinstance(value, Flows):
+        raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")
+    return value
 
 
 def _visits_by_group(people: People | Crowds, group: IntArray) -> tuple[IntArray, IntArray]:

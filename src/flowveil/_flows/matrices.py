@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
+from flowveil._options import parse_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +24,7 @@ _RESERVED = frozenset({"origin", "destination", "time", "time_end", "trips", "pe
 def check_groups(by: Sequence[str], available: Sequence[str], unit: str | None) -> None:
     """Raise unless groups can be told apart by these columns."""
     for column in by:
-        if column not in available:
-            raise UnknownNameError("column", column, available)
+        parse_choice(column, "column", available)
         if column.lower() in _RESERVED:
             raise InputError(f"a group cannot be called {column!r}: releases use that name", "rename the column")
         if column == unit:

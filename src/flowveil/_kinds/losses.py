@@ -37,7 +37,7 @@ def flows_losses(
     trips: Trips | Any,
     *,
     zones: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
 ) -> dict[str, Any]:
     """Return what flows lost: all metrics, maps before and after, the frontier, and who is left out."""
@@ -107,7 +107,7 @@ def _frontier(flows: Flows, manifest: Mapping[str, Any]) -> list[list[float]] | 
 
 
 def noisy_losses(
-    folder: Path, trips: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    folder: Path, trips: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> dict[str, Any]:
     """Return what noise cost: errors of queries, a table for each workload."""
     return {
@@ -122,7 +122,7 @@ def trajectories_figures(
     folder: Path,
     trips: Any,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     timezone: str = "UTC",
     seed: int = 0,
@@ -132,7 +132,7 @@ def trajectories_figures(
 
 
 def trajectories_losses(
-    folder: Path, trips: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    folder: Path, trips: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> dict[str, Any]:
     """Return what trajectories lost: the figures of `evaluate`, as tables."""
     figures = trajectories_figures(folder, trips, columns=columns, where=where)

@@ -44,7 +44,7 @@ def verify(
     trips: Any = None,
     *,
     zones: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
 ) -> Verification | TrajectoryVerification:
@@ -71,7 +71,7 @@ def evaluate(
     trips: Any,
     *,
     zones: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
     weight: str | None = None,
@@ -127,13 +127,13 @@ def query(
     *,
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
-    stops: Mapping[int, str | Iterable[float]] | None = None,
-    places: Mapping[str, str | Iterable[float]] | None = None,
+    stops: Mapping[int, str | Iterable[float]] | Iterable[str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | Iterable[str] | None = None,
 ) -> Answer:
     """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
 
-    stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
-    without a box may be anywhere.
+    stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
+    frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
     """
     content, ask = _open(release, "query")
     answer: Answer = ask(content, origin=origin, destination=destination, stops=stops, places=places)

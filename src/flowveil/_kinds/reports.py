@@ -33,7 +33,7 @@ def report(
     trips: Any = None,
     *,
     zones: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     overwrite: bool = False,
 ) -> Path:

@@ -15,7 +15,7 @@ from flowveil._matrices.mosaic import Leaves
 from flowveil._matrices.release import add_noise
 from flowveil._matrices.tiles import TileGrid
 from flowveil._matrices.workloads import answer_boxes, make_workload, mre
-from flowveil._noise import check_epsilon
+from flowveil._options import parse_bound, parse_cells, parse_epsilons, parse_whole
 from flowveil._synthetic import CITY_BBOX, City
 
 if TYPE_CHECKING:
@@ -33,19 +33,22 @@ WARNING = (
 )
 
 
+def parse_trips(value: Any) -> int:
+    """Return about how many trips there are."""
+    return parse_whole(value, "trips", f"give a whole number from 1 to {_MOST_TRIPS:,}", 1, _MOST_TRIPS)
+
+
 def advise(
-    epsilons: Iterable[float], trips: int = 200_000, max_trips_per_person: int = 1, cells: int = DEFAULT_CELLS
+    epsilons: str | Iterable[float], trips: int = 200_000, max_trips_per_person: int = 1, cells: int = DEFAULT_CELLS
 ) -> list[dict[str, Any]]:
     """Return for each epsilon and method the boxes of a release and its mean relative error in percent.
 
     trips: about how many trips you have, as far as the public knows. max_trips_per_person: what one person may
     contribute; 1 also stands for protecting single trips.
     """
-    budgets = [check_epsilon(epsilon) for epsilon in epsilons]
-    if not 1 <= trips <= _MOST_TRIPS:
-        raise InputError(f"{trips} trips were given", f"give a whole number from 1 to {_MOST_TRIPS:,}")
-    if max_trips_per_person < 1:
-        raise InputError(f"max_trips_per_person is {max_trips_per_person}", "it is a whole number, 1 or more")
+    budgets, cells = parse_epsilons(epsilons), parse_cells(cells)
+    trips = parse_trips(trips)
+    max_trips_per_person = parse_bound(max_trips_per_person)
     city = City(persons=max(1, trips // 20)).trips(trips)
     matrix, tiles = build_matrix(city, CITY_BBOX, cells), build_tile_matrix(city, CITY_BBOX)
     workloads = [make_workload(matrix.points, *kind, queries=_QUERIES) for kind in _WORKLOADS]

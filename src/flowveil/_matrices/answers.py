@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ from flowveil._errors import InputError
 from flowveil._folder import CELLS
 from flowveil._matrices.read import check_sums
 from flowveil._noise import variance
-from flowveil._places import parse_bbox
+from flowveil._options import parse_bbox, parse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     import numpy.typing as npt
     import pyarrow as pa
@@ -84,18 +85,19 @@ def query_noisy(
     *,
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
-    stops: Mapping[int, str | Iterable[float]] | None = None,
-    places: Mapping[str, str | Iterable[float]] | None = None,
+    stops: Mapping[int, str | Iterable[float]] | Iterable[str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | Iterable[str] | None = None,
 ) -> Answer:
     """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
 
-    stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
-    without a box may be anywhere.
+    stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
+    frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
     """
-    check_sums(written.manifest)
-    wanted = {"origin": origin, "destination": destination}
-    wanted |= {f"stop {number}": box for number, box in (stops or {}).items()} | dict(places or {})
+    numbered = stops if isinstance(stops, Mapping) else dict(enumerate(stops or (), start=1))
+    wanted = {"origin": origin, "destination": destination} | {f"stop {at}": box for at, box in numbered.items()}
+    wanted |= parse_pairs(places or {}, "place_bbox")
     boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}
+    check_sums(written.manifest)
     known = written.manifest["options"].get("places", ["origin", "destination"])
     for name in boxes:
         if name not in known:

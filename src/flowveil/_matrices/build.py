@@ -13,7 +13,8 @@ from flowveil._errors import InputError, UnknownNameError
 from flowveil._matrices.ladder import make_ladder
 from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
-from flowveil._places import Zones, parse_bbox
+from flowveil._options import parse_bbox, parse_bound, parse_cells, parse_choice, parse_memory, parse_names
+from flowveil._places import Zones
 from flowveil._trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from flowveil._places import BoundingBox
 
 DEFAULT_CELLS = 1000
-_MOST_CELLS = 1_000_000
-_MOST_TRIPS = 1_000_000  # of a person
 _ENDS = {
     "both": ("start_lon", "start_lat", "end_lon", "end_lat"),
     "origin": ("start_lon", "start_lat"),
@@ -39,10 +38,10 @@ def build_matrix(
     cells: int = DEFAULT_CELLS,
     *,
     ends: str = "both",
-    stops: Sequence[str] = (),
+    stops: str | Sequence[str] = (),
     unit: str | None = None,
     max_trips_per_person: int | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Matrix:
     """Count trips by cell of a grid of 2 (one end), 4 (both ends) or more (with stops) dimensions.
 
@@ -51,11 +50,15 @@ def build_matrix(
     lat, ... of stops on the way. unit: column of persons, of whom each contributes at most `max_trips_per_person`
     trips, drawn uniformly; without it one trip is what is protected.
     """
+    box, cells = public_box(bbox), parse_cells(cells)
+    parse_choice(ends, "end", _ENDS)
+    stops = parse_names(stops, "stops")
+    memory = None if memory is None else parse_memory(memory)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
-    grid = CellGrid(public_box(bbox), check_cells(cells), names)
+    grid = CellGrid(box, cells, names)
     counted = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
     return Matrix(Points(counted.cells, counted.trips, grid.lengths), grid, unit, most, _provenance(table, counted))
 
@@ -69,13 +72,14 @@ def build_tile_matrix(
     hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Matrix:
     """Count trips by pair of H3 tiles of a public box, or of zones; other options as for `build_matrix`.
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
     zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
     """
+    memory = None if memory is None else parse_memory(memory)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     if zones is None:
@@ -124,13 +128,6 @@ def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
     return parse_bbox(bbox)
 
 
-def check_cells(cells: int) -> int:
-    """Return the cells of a side, or raise."""
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= _MOST_CELLS:
-        raise InputError(f"the grid has {cells} cells a side", f"give a whole number from 1 to {_MOST_CELLS:,}")
-    return cells
-
-
 def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.Request:
     by_zone = "origin" in columns
     counted = trips.columns.get("count") if by_zone or "count" in trips.mapping else None
@@ -172,15 +169,11 @@ def _bound(trips: Trips, unit: str | None, most: int | None) -> int:
             "to protect persons, the trips that count of each must be bounded",
             "give --max-trips-per-person N, without looking at the trips; noise grows with N",
         )
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= _MOST_TRIPS:
-        raise InputError(f"max_trips_per_person is {most}", "it is a whole number, 1 or more; noise grows with it")
-    return most
+    return parse_bound(most)
 
 
 def _coordinates(trips: Trips, ends: str, stops: Sequence[str]) -> dict[str, str]:
     """Return the column of each axis by its name: ends first, then stops."""
-    if ends not in _ENDS:
-        raise UnknownNameError("end", ends, _ENDS)
     missing = [name for name in _ENDS[ends] if name not in trips.columns]
     if missing:
         raise InputError(

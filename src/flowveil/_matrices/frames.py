@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
-from flowveil._matrices.build import DEFAULT_CELLS, check_cells, public_box
+from flowveil._matrices.build import DEFAULT_CELLS, public_box
 from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._noise import public_random
+from flowveil._options import parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
 from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def build_frame_matrix(
     frames: str = DEFAULT_FRAMES,
     max_trips_per_person: int | None = None,
     timezone: str = "UTC",
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Matrix:
     """Count days of persons by the cells they were first seen in during each frame; two axes for each frame.
 
@@ -47,16 +48,18 @@ def build_frame_matrix(
     `max_trips_per_person` days count, drawn uniformly.
     """
     named = parse_frames(frames)
-    grid = CellGrid(public_box(bbox), check_cells(cells), tuple(named))
-    if max_trips_per_person is None or isinstance(max_trips_per_person, bool) or max_trips_per_person < 1:
+    grid = CellGrid(public_box(bbox), parse_cells(cells), tuple(named))
+    if max_trips_per_person is None:
         raise InputError(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
         )
+    most, timezone = parse_bound(max_trips_per_person), parse_timezone(timezone)
+    memory = None if memory is None else parse_memory(memory)
     source = open_samples(samples, columns, where)
     read = replace(source, where=without_errors(source.where)).read(memory)
     user, places, seen = _days(read, list(named.values()), timezone)
     inside = _inside(places, grid.bbox)
-    kept = _bounded(user[inside], max_trips_per_person)
+    kept = _bounded(user[inside], most)
     distinct, counts = np.unique(_cells(places[inside][kept], grid), axis=0, return_counts=True)
     provenance = Provenance(
         source=source.source,
@@ -68,13 +71,13 @@ def build_frame_matrix(
         beyond_bound=int(inside.sum() - kept.sum()),
     )
     points = Points(distinct.reshape(-1, 2 * len(named)), counts.astype(np.int64), grid.lengths)
-    return Matrix(points, grid, source.columns["user"], max_trips_per_person, provenance)
+    return Matrix(points, grid, source.columns["user"], most, provenance)
 
 
 def parse_frames(text: str) -> dict[str, tuple[int, int]]:
     """Return first and last hour (excluded) of each frame by name."""
     frames: dict[str, tuple[int, int]] = {}
-    for part in text.split(","):
+    for part in parse_text(text, "frames", DEFAULT_FRAMES).split(","):
         match = _FRAME.fullmatch(part.strip())
         start, end = (int(match["start"]), int(match["end"])) if match else (0, 0)
         name = (match["name"] if match else None) or f"{start}-{end}"
@@ -86,10 +89,7 @@ def parse_frames(text: str) -> dict[str, tuple[int, int]]:
 
 def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, Any, int]:
     """Return person and places (one row a day, lon and lat of each frame in turn), and how many days had a sample."""
-    try:
-        local = pc.local_timestamp(pa.array(samples.time, pa.timestamp("us", tz=timezone)))
-    except pa.ArrowException:
-        raise InputError(f"there is no time zone {timezone!r}", "write it like Europe/Paris") from None
+    local = pc.local_timestamp(pa.array(samples.time, pa.timestamp("us", tz=timezone)))
     moment = np.asarray(local.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
     day, hour = moment // (24 * _HOUR), moment % (24 * _HOUR) // _HOUR
     order = np.lexsort((samples.lat, samples.lon, samples.time, day, samples.user))

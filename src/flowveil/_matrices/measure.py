@@ -33,8 +33,8 @@ def query_errors(
     *,
     queries: int = 300,
     seed: int = 0,
-    stops: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    stops: str | Sequence[str] = (),
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Return for each workload the mean relative error in percent, and what it hides; the figures are private.

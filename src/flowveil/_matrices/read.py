@@ -11,7 +11,7 @@ from flowveil._errors import InputError
 from flowveil._folder import Kind, read_files
 from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.release import NoisyRelease
-from flowveil._places import parse_bbox
+from flowveil._options import parse_bbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -15,25 +15,27 @@ from flowveil._errors import InputError, PromiseError
 from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Files, Kind, write_folder
 from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
+from flowveil._matrices.counting import CountingOptions, choose_noise, count_for_noise
 from flowveil._matrices.laplace import laplace
 from flowveil._matrices.manifest import make_manifest
 from flowveil._matrices.methods import DEFAULT_METHOD, LAPLACE, MOSAIC, TILE_METHODS, box_method
 from flowveil._matrices.mosaic import noisy_mosaic
+from flowveil._matrices.points import Matrix
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
-from flowveil._noise import Ledger, check_epsilon
+from flowveil._noise import Ledger
+from flowveil._options import parse_epsilon, spelled
 from flowveil._places import area_ids, areas_of_nodes
 from flowveil._report import cells_content, make_inline, make_report, noisy_flows_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._matrices.boxes import Boxes
     from flowveil._matrices.laplace import Listed
     from flowveil._matrices.mosaic import Leaves
-    from flowveil._matrices.points import Matrix
     from flowveil._report import Content
 
 AUDIT_FORMAT = "flowveil-audit/1"
@@ -136,25 +138,43 @@ class NoisyRelease:
 
 
 def add_noise(
-    matrix: Matrix, method: str | None = None, epsilon: float = 1.0, *, options: Mapping[str, Any] | None = None
+    matrix: Any,
+    method: str | None = None,
+    epsilon: float = 1.0,
+    *,
+    options: Mapping[str, Any] | Sequence[str] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    **counting: Unpack[CountingOptions],
 ) -> NoisyRelease:
     """Release a matrix with noise, so that the promise of the manifest holds, or raise.
 
+    matrix: what `build_matrix`, `build_tile_matrix` or `build_frame_matrix` returns, or trips that the one which the
+    method needs is to count: then `counting` are its options, and columns, where and query as for `read_trips`.
     method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
     a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
-    one unit can contribute. options: options of the method by name.
+    one unit can contribute. options: options of the method by name. tell: hears what is being done.
     """
+    epsilon = parse_epsilon(epsilon)
+    if not isinstance(matrix, Matrix):
+        method = choose_noise(method, epsilon) or MOSAIC
+        find_method(method).parse_options(options)
+        tell("reading trips")
+        matrix = count_for_noise(matrix, method, counting)
+    elif counting:
+        given = spelled(next(iter(counting)))
+        raise InputError(f"{given} was given, but the trips are counted", "leave it out, or give trips to add_noise")
     tiles = isinstance(matrix.grid, TileGrid)
-    name = method or (MOSAIC if tiles else DEFAULT_METHOD)
+    name = find_method(method or (MOSAIC if tiles else DEFAULT_METHOD)).name
     if (name in TILE_METHODS) != tiles or (name == MOSAIC and matrix.grid.bbox is None):
         raise InputError(
             f"{name} does not go with this matrix",
             f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
         )
+    tell(f"adding noise with {name}")
     typed: dict[str, Any] = dict(find_method(name).parse_options(options))
     reconciled = bool(typed.get(_CONSISTENT))
     most = matrix.max_trips_per_person
-    ledger = Ledger(_share(check_epsilon(epsilon), most))
+    ledger = Ledger(_share(epsilon, most))
     boxes: Boxes | Leaves | Listed
     run = {option: value for option, value in typed.items() if option != _CONSISTENT}
     if isinstance(matrix.grid, TileGrid) and name == LAPLACE:
@@ -173,7 +193,7 @@ def add_noise(
         tables, kind = {CELLS: _cells_table(cells, known)}, Kind.CELLS
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
-    manifest = make_manifest(matrix, name, float(epsilon), ledger, typed, kind)
+    manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind)
     return NoisyRelease(tables, manifest, _audit(matrix, ledger), boxes, ledger)
 
 

@@ -12,8 +12,9 @@ from flowveil._flows import WEIGHT_UNIT, add_by_group
 from flowveil._measure.covering import cover
 from flowveil._measure.losses import Extent, Volumes, losses, number
 from flowveil._measure.matrices import over_matrices
+from flowveil._options import AUTO, shown
 from flowveil._places import ROOT, NodeAreas, meters_between
-from flowveil._problem import AUTO, Requirement, make_requirement, mean_weight
+from flowveil._problem import Requirement, make_requirement, mean_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -74,8 +75,8 @@ def metrics(
     k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
     tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
     """
-    if tiles not in {"tree", "all"}:
-        raise InputError(f"tiles cannot be counted as {tiles!r}", "count tiles as tree or all")
+    if tiles not in ("tree", "all"):
+        raise InputError(f"tiles cannot be counted as {shown(tiles)}", "count tiles as tree or all")
     published = published.sorted()
     extent = _extent(flows, published, tiles)
     measures = flows.measure(extent.group, len(published.trips))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError
+from flowveil._errors import PromiseError
 from flowveil._noise import draws, sparse
+from flowveil._options import parse_epsilon
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
 
 # Epsilon is handed out in this many equal parts: paths then add up in whole numbers, without rounding.
 PARTS = 1 << 48
-_LEAST, _MOST = 1e-9, 1e9  # beyond, noise drowns any count, or nothing is protected, and floats run out
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,6 @@ class Spend:
     epsilon: float
 
 
-def check_epsilon(epsilon: float) -> float:
-    """Return epsilon, or raise if it is no budget."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not _LEAST <= epsilon <= _MOST:
-        raise InputError(f"epsilon is {epsilon}", "epsilon is a positive number; 1 is common, less protects more")
-    return float(epsilon)
-
-
 class Ledger:
     """Hands out epsilon, draws what it was charged for, and raises before anything is overspent.
 
@@ -46,7 +39,7 @@ class Ledger:
     """
 
     def __init__(self, epsilon: float, roots: int = 1) -> None:
-        self.epsilon = check_epsilon(epsilon)
+        self.epsilon = parse_epsilon(epsilon)
         self.spends: list[Spend] = []
         self.parents = np.full(roots, -1, np.int64)
         self.measured: list[tuple[IntArray, IntArray, IntArray]] = []  # nodes, noisy counts, charges: nothing private

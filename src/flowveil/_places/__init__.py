@@ -2,7 +2,6 @@
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.areas import Areas, NodeAreas
-from flowveil._places.bbox import parse_bbox
 from flowveil._places.choose import choose_places
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
@@ -36,7 +35,6 @@ __all__ = [
     "ids_of",
     "make_frame",
     "meters_between",
-    "parse_bbox",
     "read_zones",
     "square_kilometers",
     "tile_bounds",

@@ -12,6 +12,7 @@ import pyproj
 import shapely
 
 from flowveil._errors import InputError
+from flowveil._options import parse_text
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.geodesy import square_kilometers, transform, utm_zone
 from flowveil._places.h3index import is_point
@@ -159,7 +160,7 @@ class Quadtree:
 def _metric_crs(name: str) -> pyproj.CRS:
     hint = "name a projected CRS in meters by its code, e.g. --crs EPSG:32610"
     try:
-        crs = pyproj.CRS.from_user_input(name)
+        crs = pyproj.CRS.from_user_input(parse_text(name, "crs", "EPSG:32610"))
     except pyproj.exceptions.CRSError:
         raise InputError(f"there is no CRS {name!r}", hint) from None
     authority = crs.to_authority()

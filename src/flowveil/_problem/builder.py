@@ -16,7 +16,7 @@ from flowveil._places import ROOT
 from flowveil._problem.crowd_cells import cells_of_crowds
 from flowveil._problem.cube import Cube
 from flowveil._problem.losses import Batch, loss_function
-from flowveil._problem.room import check_cells
+from flowveil._problem.memory import check_cells
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:

@@ -9,13 +9,17 @@ import pyarrow as pa
 
 from flowveil._charts import frontier_svg, frontier_text
 from flowveil._errors import InputError
-from flowveil._methods import find_method, methods
-from flowveil._release.anonymization import DEFAULT_LOSS, DEFAULT_METHOD, make_problem
+from flowveil._flows import check_flows
+from flowveil._methods import methods
+from flowveil._options import DEFAULT_LOSS, parse_whole
+from flowveil._release.anonymization import make_problem
+from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from flowveil._flows import Flows
+    from flowveil._methods import FrontierPoint, Method
 
 _SCHEMA = pa.schema(
     {
@@ -61,11 +65,25 @@ class Frontier:
         return frontier_svg(self.table, self.method)
 
 
+def find_frontier(method: Method) -> Callable[..., list[FrontierPoint]]:
+    """Return the function that follows the frontier of a method, or raise if it has none."""
+    if method.frontier is None:
+        able = ", ".join(other.name for other in methods() if other.frontier)
+        raise InputError(f"{method.name} has no frontier: it has one answer", f"methods with a frontier: {able}")
+    return method.frontier
+
+
+def parse_points(value: Any) -> int:
+    """Return how many points a frontier is to have."""
+    return parse_whole(value, "points", "a frontier has 1 point or more; 24 is usual")
+
+
 def frontier(
     flows: Flows,
     method: str = DEFAULT_METHOD,
-    k: int = 10,
+    k: int | None = None,
     *,
+    preset: str | None = None,
     points: int = 24,
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
@@ -76,13 +94,20 @@ def frontier(
 
     Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. It can be
     used as a pyarrow table and draws itself in a notebook. Private: it is computed from the true trips.
+    points: how many to show at most; other options as for `anonymize`.
     """
-    chosen = find_method(method)
-    if chosen.frontier is None:
-        able = ", ".join(other.name for other in methods() if other.frontier)
-        raise InputError(f"{method} has no frontier: it has one answer", f"methods with a frontier: {able}")
-    problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
-    rows = chosen.frontier(problem, points, **chosen.parse_options(options))
+    asked = parse_demand(
+        method,
+        k,
+        preset=preset,
+        unit=check_flows(flows).provenance.unit,
+        loss=loss,
+        k_weight=k_weight,
+        min_tiles=min_tiles,
+        options=options,
+    )
+    points = parse_points(points)
+    rows = find_frontier(asked.method)(make_problem(flows, asked), points, **asked.options)
     rows = [row for row in rows if row.flows]
     columns = zip(*rows, strict=True) if rows else [[]] * len(_SCHEMA)
     columns = [pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from flowveil._problem import AUTO
+from flowveil._options import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._errors import InputError
+from flowveil._options import parse_text
 from flowveil._places import ROOT, Hierarchy
 from flowveil._times.steps import DAY, HOUR, TimeSteps, duration, parse_steps
 
@@ -48,6 +49,7 @@ class TimeTree:
 
 def parse_hierarchy(text: str, timezone: str | None = None) -> Levels:
     """Return the levels of a hierarchy of time like `1h<part-of-day<day`, or raise."""
+    parse_text(text, "time_hierarchy", "1h<part-of-day<day")
     first, *above = names = [part.strip() for part in text.split("<")]
     steps = parse_steps(first, timezone)
     if not above:

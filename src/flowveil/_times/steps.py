@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from zoneinfo import available_timezones
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
+from flowveil._options import parse_timezone, shown
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -101,11 +101,9 @@ def duration(name: str) -> int | None:
 
 def parse_steps(name: str, timezone: str | None = None) -> TimeSteps:
     """Return the steps of that name, or raise."""
-    if name not in CYCLES and duration(name) is None:
+    if not isinstance(name, str) or (name not in CYCLES and duration(name) is None):
         raise InputError(
-            f"time cannot be cut into {name!r}",
+            f"time cannot be cut into {shown(name)}",
             f"use 15min, 1h, 1d or another length that divides a day, {HOUR_OF_DAY} or {HOUR_OF_WEEK}",
         )
-    if timezone is not None and timezone not in available_timezones():
-        raise InputError(f"there is no time zone {timezone!r}", "name one like Europe/Rome or UTC")
-    return TimeSteps(name, timezone)
+    return TimeSteps(name, None if timezone is None else parse_timezone(timezone))

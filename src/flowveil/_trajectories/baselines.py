@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil._errors import PromiseError
+from flowveil._options import parse_choice, parse_users
 from flowveil._trajectories.clusters import cluster, resample
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import SPACE_LIMIT, TIME_LIMIT
@@ -60,12 +61,15 @@ class Baseline:
         }
 
 
+def parse_baseline(value: Any) -> str:
+    """Return the name of an older method."""
+    return parse_choice(value, "baseline", BASELINES)
+
+
 def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
     """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments)."""
-    if method not in BASELINES:
-        raise UnknownNameError("baseline", method, BASELINES)
-    if k < 2:
-        raise InputError(f"k is {k}", "a crowd needs 2 users or more: give -k 2 or more")
+    parse_baseline(method)
+    k = parse_users(k)
     if len(trajectories) < k:
         raise PromiseError(
             f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users, or lower k"

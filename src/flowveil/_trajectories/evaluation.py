@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
 from flowveil._folder import remembered
+from flowveil._options import parse_timezone, parse_whole
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.read import Trajectories, read_trajectories
@@ -79,7 +80,7 @@ def evaluate(
     path: str | Path,
     against: Any,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     timezone: str = "UTC",
     seed: int = 0,
@@ -88,6 +89,8 @@ def evaluate(
 
     timezone: where nights and working hours are; seed: of the points that are drawn for unicity.
     """
+    parse_timezone(timezone)
+    seed = parse_whole(seed, "seed", "a seed is a whole number, 0 or more", 0)
     release = read_release(path)
     options, story = release.manifest["options"], remembered(release.audit)
     trajectories = read_trajectories(
@@ -132,10 +135,7 @@ def _ranges(group: IntArray) -> list[tuple[int, int]]:
 
 def _offset(timezone: str, trajectories: Trajectories) -> int:
     """Return minutes from UTC to local time in the middle of the data."""
-    try:
-        zone = ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise InputError(f"there is no time zone {timezone!r}", "name it like Europe/Brussels") from None
+    zone = ZoneInfo(timezone)
     middle = int(np.median(trajectories.t)) * trajectories.grid.minutes * 60
     shift = datetime.fromtimestamp(middle, UTC).astimezone(zone).utcoffset()
     return 0 if shift is None else int(shift.total_seconds() // 60)

@@ -9,6 +9,7 @@ import numpy as np
 
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
+from flowveil._options import check_flag, parse_wholes
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.glove import choose_kernel
 from flowveil._trajectories.grid import Grid
@@ -74,14 +75,21 @@ class Gap:
         return pictures
 
 
+def parse_ks(value: Any) -> list[int]:
+    """Return several k."""
+    return parse_wholes(value, "k", "write it like -k 2,5,10")
+
+
 def gap(
     trajectories: Trajectories,
-    ks: Sequence[int] = DEFAULT_KS,
+    ks: str | Sequence[int] = DEFAULT_KS,
     *,
     generalize: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Gap:
     """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other."""
+    ks = parse_ks(ks)
+    check_flag(generalize, "generalize")
     if not ks or min(ks) < 2 or max(ks) > len(trajectories):
         raise InputError(
             f"k-gaps cannot be measured for k = {', '.join(map(str, ks))}",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil._errors import InputError, PromiseError
+from flowveil._options import parse_choice, parse_users
 from flowveil._trajectories.pool import Pool
 
 if TYPE_CHECKING:
@@ -70,10 +71,8 @@ def glove(
     memory: bytes for a triangular matrix of stretches; if it does not fit, or by default, lists of neighbors are kept,
     which are mostly faster. The result is the same.
     """
-    if variant not in VARIANTS:
-        raise UnknownNameError("variant", variant, VARIANTS)
-    if k < 2:
-        raise InputError(f"k is {k}", "a crowd needs 2 users or more: give -k 2 or more")
+    parse_choice(variant, "variant", VARIANTS)
+    k = parse_users(k)
     if len(trajectories) < k:
         raise PromiseError(
             f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users or a lower k"

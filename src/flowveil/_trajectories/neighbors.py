@@ -6,12 +6,12 @@ searched again only when its bound is the least of all. Both ways give the same 
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from flowveil._processes import cores
 from flowveil._trajectories import nearest
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Workers:
     """Runs a compiled loop on every core, each with its own share of rows."""
 
     def __init__(self) -> None:
-        self.count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.count = cores()
         self._threads = ThreadPoolExecutor(self.count)
 
     def run(self, task: Callable[[int, int], Any], rows: int, blocks: int = 1) -> list[Any]:

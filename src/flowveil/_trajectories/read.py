@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil._errors import InputError
+from flowveil._options import parse_memory, parse_whole
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
 from flowveil._trips import open_samples
 
@@ -58,11 +59,11 @@ def read_trajectories(
     source: Any,
     bbox: str | Iterable[float] | None,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     step: str = DEFAULT_STEP,
     min_samples: int = 1,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Trajectories:
     """Read trajectories from a file, a glob of files or a table, and snap them to the grid.
 
@@ -71,10 +72,15 @@ def read_trajectories(
     step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
     """
     grid = make_grid(bbox, step)
-    if min_samples < 1:
-        raise InputError(f"the least number of samples is {min_samples}", "give --min-samples 1 or more")
+    min_samples = parse_min_samples(min_samples)
+    allowed = None if memory is None else parse_memory(memory)
     provenance = open_samples(source, columns, where)
-    return snap(provenance.read(memory), grid, min_samples, provenance)
+    return snap(provenance.read(allowed), grid, min_samples, provenance)
+
+
+def parse_min_samples(value: Any) -> int:
+    """Return how many samples a user must have."""
+    return parse_whole(value, "min_samples", "give --min-samples 1 or more")
 
 
 def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:

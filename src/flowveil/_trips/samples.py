@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowveil import _engine as engine
 from flowveil._errors import InputError, UnknownNameError
+from flowveil._options import parse_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,17 +30,18 @@ class SampleSource:
     mapping: dict[str, str] = field(default_factory=dict)
     where: engine.Condition | None = None
 
-    def read(self, memory: str | None = None) -> engine.Samples:
+    def read(self, memory: int | None = None) -> engine.Samples:
         """Read all usable rows."""
         return engine.read_samples(self.source, self.columns, self.where, memory)
 
 
-def open_samples(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
+def open_samples(source: Any, columns: str | Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
     """Open a source and find its columns, or raise with what is missing."""
+    mapping = parse_columns(columns)
     opened = engine.open_source(source)
     available = engine.column_names(opened)
     kept = engine.check_condition(opened, where)
-    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
+    return SampleSource(opened, _recognize(available, mapping), mapping, kept)
 
 
 def _recognize(available: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import h3.api.basic_int as h3
 import numpy as np
 import shapely
+from h3ronpy.vector import coordinates_to_cells
 
 from flowveil._verify.border import on_border
 from flowveil._verify.broken import broken, shown
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray, KeyArray
     from flowveil._verify.ground import Ground, Point
-
-try:
-    from h3ronpy.vector import coordinates_to_cells
-except ImportError:
-    coordinates_to_cells = None
 
 _TOP = "world"
 _FINEST = 15
@@ -165,9 +161,7 @@ class Cells:
 
 
 def propose_cells(lon: FloatArray, lat: FloatArray, resolution: int) -> KeyArray:
-    """Return a cell for each point, fast; 0, no cell, where h3ronpy is missing."""
-    if coordinates_to_cells is None:
-        return np.zeros(len(lon), np.uint64)
+    """Return a cell for each point, fast and unproven."""
     return np.asarray(coordinates_to_cells(lat, lon, resolution), np.uint64)
 
 

@@ -56,7 +56,7 @@ def verify_flows(
     trips: Any,
     *,
     zones: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
 ) -> Verification:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from flowveil._verify.options import Options
 
 
-def open_trips(trips: Any, audit: Mapping[str, Any], columns: Mapping[str, str] | None, where: str | None) -> Trips:
+def open_trips(
+    trips: Any, audit: Mapping[str, Any], columns: str | Mapping[str, str] | None, where: str | None
+) -> Trips:
     """Return the trips; columns and condition come from the audit file only when trips are files."""
     if isinstance(trips, Trips):
         if columns or where:

@@ -32,7 +32,7 @@ _MINUTE = 60_000_000  # microseconds
 
 
 def verify_trajectories(
-    release: str | Path, samples: Any, *, columns: Mapping[str, str] | None = None, where: str | None = None
+    release: str | Path, samples: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 

@@ -7,8 +7,10 @@ fitted to peaks that were measured on synthetic cities (docs/scale.md): most are
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from flowveil._errors import InputError
+from flowveil._options.values import parse_whole, shown
 
 _SLACK = 1.25  # an estimate must be so much above what is allowed to be refused: what fits is not turned away
 REST = 20e6  # bytes that do not grow with trips: trees, tables, what is freed but not given back
@@ -18,15 +20,18 @@ FLOW_VISIT = 16  # bytes of flows for each person on a pair of tiles
 FLOW_COLUMN = 8  # and for each column of a pair: ends, trips, and weight, matrix and time where there are
 
 
-def parse_memory(text: str, option: str = "--memory") -> int:
-    """Return bytes, written like 2GB or 512MiB; option: where they were written."""
-    written = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT])(i?)B\s*", text)
+def parse_memory(value: Any, option: str = "--memory") -> int:
+    """Return bytes, of text like 2GB or 512MiB, or of a number of bytes; option: where they were written."""
+    hint = f"write it like {option} 2GB"
+    if not isinstance(value, str):
+        return parse_whole(value, option.strip("-").replace("-", "_"), hint, 1)
+    written = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([KMGT])(i?)B\s*", value)
     if written is None:
-        raise InputError(f"{text!r} is not an amount of memory", f"write it like {option} 2GB")
+        raise InputError(f"{shown(value)} is not an amount of memory", hint)
     return int(float(written[1]) * (1024 if written[3] else 1000) ** (1 + "KMGT".index(written[2])))
 
 
-def check_room(allowed: int | None, needed: float, what: str, hint: str) -> None:
+def check_memory(allowed: int | None, needed: float, what: str, hint: str) -> None:
     """Raise if so many bytes are needed that they cannot be what is allowed; None allows any."""
     if allowed is not None and needed + REST > _SLACK * allowed:
         amounts = f"{_shown(needed + REST)} of memory, and {_shown(allowed)} are allowed"
