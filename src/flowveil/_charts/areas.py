@@ -26,7 +26,7 @@ _MARK = "#d1495b"
 def areas_svg(flows: pa.Table, areas: pa.Table, title: str, place: tuple[float, float] | None = None) -> str:
     """Draw two maps: at the left every origin area, at the right the destinations of the flows from one place.
 
-    flows, areas: the tables of a release. place: lon and lat; by default the centre of the busiest origin area.
+    flows, areas: the tables of a release. place: lon and lat; by default the center of the busiest origin area.
     """
     origins, destinations = _Side.read(areas, "origin"), _Side.read(areas, "destination")
     place = place or _busiest(flows, origins)

@@ -13,7 +13,7 @@ from flowveil._engine.duckdb import make_room, streamed
 from flowveil._engine.keys import UNKNOWN, key_columns, key_schema
 from flowveil._engine.rows import BAD_WEIGHT, OUTSIDE
 from flowveil._errors import InputError
-from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_room
+from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -125,7 +125,7 @@ def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: int)
     columns = len(key_columns(request)) + (2 if request.weight else 1)
     flows = FLOW_COLUMN * columns * pairs + FLOW_VISIT * visits
     counted = f"{pairs:,} pairs of tiles" + (f" that persons travel on {visits:,} times" if request.unit else "")
-    check_room(memory, flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
+    check_memory(memory, flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
     make_room(con, memory, FLOW_COLUMN * ((columns + 1) * pairs + visits))
 
 

@@ -35,8 +35,11 @@ def check_groups(by: Sequence[str], available: Sequence[str], unit: str | None) 
 
 def number_matrices(
     counted: engine.Aggregate, steps: TimeSteps | None, by: Sequence[str]
-) -> tuple[IntArray | None, pa.Table | None]:
-    """Return the matrix of every entry, and the key of every matrix, sorted: `time` if there are steps, then groups."""
+) -> tuple[list[IntArray], IntArray, pa.Table]:
+    """Return what entries are sorted by, edges of matrices and their keys: `time` if there are steps, then groups.
+
+    Entries are sorted by their matrix, one array; by nothing where there is a single one. Keys are sorted.
+    """
     codes: list[IntArray] = []
     columns: list[tuple[str, Column]] = []
     if steps is not None and counted.time is not None:
@@ -47,7 +50,7 @@ def number_matrices(
         codes.append(labels.code)
         columns.append((name, pa.array(labels.values, pa.string())))
     if not codes:
-        return None, None
+        return [], np.array([0, len(counted.trips)]), pa.table({})
     key = np.zeros(len(counted.trips), np.int64)
     for code, (_, values) in zip(codes, columns, strict=True):
         key = key * len(values) + code
@@ -56,4 +59,4 @@ def number_matrices(
         name: values.take(pa.array(code[first], pa.int64()))
         for code, (name, values) in zip(codes, columns, strict=True)
     }
-    return matrix, pa.table(keys)
+    return [matrix], np.append(0, np.cumsum(np.bincount(matrix))), pa.table(keys)

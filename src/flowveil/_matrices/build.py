@@ -11,7 +11,7 @@ import numpy as np
 from flowveil import _engine as engine
 from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._matrices.points import Grid, Matrix, Points, Provenance
+from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
 from flowveil._options import parse_bbox, parse_bound, parse_cells, parse_choice, parse_memory, parse_names
 from flowveil._places import Zones
@@ -59,7 +59,7 @@ def build_matrix(
     most = _bound(table, unit, max_trips_per_person)
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
-    grid = Grid(box, cells, names)
+    grid = CellGrid(box, cells, names)
     counted = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
     return Matrix(Points(counted.cells, counted.trips, grid.lengths), grid, unit, most, _provenance(table, counted))
 

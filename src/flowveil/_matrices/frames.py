@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, public_box
-from flowveil._matrices.points import Grid, Matrix, Points, Provenance
+from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._noise import public_random
 from flowveil._options import parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
 from flowveil._trips import open_samples
@@ -48,7 +48,7 @@ def build_frame_matrix(
     `max_trips_per_person` days count, drawn uniformly.
     """
     named = parse_frames(frames)
-    grid = Grid(public_box(bbox), parse_cells(cells), tuple(named))
+    grid = CellGrid(public_box(bbox), parse_cells(cells), tuple(named))
     if max_trips_per_person is None:
         raise InputError(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
@@ -121,7 +121,7 @@ def _bounded(user: IntArray, most: int) -> BoolArray:
     return kept
 
 
-def _cells(places: FloatArray, grid: Grid) -> IntArray:
+def _cells(places: FloatArray, grid: CellGrid) -> IntArray:
     west, south, east, north = grid.bbox
     low = np.tile([west, south], len(grid.places))
     size = np.tile([east - west, north - south], len(grid.places))

@@ -43,7 +43,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """A grid laid over a public box: as many cells along every side, two axes (lon, lat) for each place of a trip."""
 
     bbox: BoundingBox
@@ -82,7 +82,7 @@ class Matrix:
     """
 
     points: Points
-    grid: Grid | TileGrid
+    grid: CellGrid | TileGrid
     unit: str | None = None  # column of persons; None: one trip is protected
     max_trips_per_person: int = 1
     provenance: Provenance = field(default_factory=Provenance)

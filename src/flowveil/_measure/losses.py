@@ -37,7 +37,7 @@ class Extent:
     areas: tuple[Areas, Areas]  # what these numbers mean
     tiles: tuple[FloatArray, FloatArray]  # by flow
     square_kilometers: tuple[FloatArray, FloatArray]  # by flow
-    meters: FloatArray  # from tile centre to area centre: origins of all tile pairs in flows, then destinations
+    meters: FloatArray  # from tile center to area center: origins of all tile pairs in flows, then destinations
     overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
     steps: FloatArray | None = None  # by flow: steps of time, where time is an axis
 
@@ -86,7 +86,7 @@ def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: flo
 def _distances(volumes: Volumes, extent: Extent) -> dict[str, float] | None:
     """Return mean, median and standard deviation of the distances, both ends pooled."""
     meters = extent.meters
-    if np.isnan(meters).any():  # an area without a centre: leaving it out would flatter the release
+    if np.isnan(meters).any():  # an area without a center: leaving it out would flatter the release
         return None
     weights = np.tile(volumes.pairs[extent.group >= 0], 2).astype(np.float64)
     mean = np.average(meters, weights=weights)

@@ -39,11 +39,11 @@ class Published:
     origin: IntArray
     destination: IntArray
     trips: IntArray  # as published: a lower bound where filtered trips were not counted again
+    matrix: IntArray
     elsewhere: Rest | None = None  # what is reported of the trips left out, if anything is
     areas: tuple[Areas, Areas] | None = None  # what the numbers above mean, if not nodes
     group: IntArray | None = None  # by tile pair: the flow that holds it, where it does not follow from nodes
     overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
-    matrix: IntArray | None = None  # where there are several
     time: IntArray | None = None  # node of the hierarchy of time, where there is one
     totals: IntArray | None = None  # trips of the flows of all groups together, which are not among the others
 
@@ -53,8 +53,8 @@ class Published:
 
     def sorted(self) -> Published:
         """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
-        keys = [self.destination, self.origin, self.time, self.matrix]
-        order = np.lexsort([key for key in keys if key is not None])
+        keys = [self.destination, self.origin, *([] if self.time is None else [self.time]), self.matrix]
+        order = np.lexsort(keys)
         place = np.full(len(order) + 1, -1, np.int64)
         place[order] = np.arange(len(order))
         return replace(
@@ -63,7 +63,7 @@ class Published:
             destination=self.destination[order],
             trips=self.trips[order],
             group=None if self.group is None else place[self.group],
-            matrix=None if self.matrix is None else self.matrix[order],
+            matrix=self.matrix[order],
             time=None if self.time is None else self.time[order],
         )
 
@@ -176,7 +176,7 @@ def _count_tiles(areas: Areas, numbers: IntArray, tiles: str) -> FloatArray:
 
 
 def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntArray], group: IntArray) -> FloatArray:
-    """Return the meters from tile centre to area centre of the tile pairs in flows, one end after the other."""
+    """Return the meters from tile center to area center of the tile pairs in flows, one end after the other."""
     inside = group >= 0
     distances = []
     for hierarchy, leaf, areas, area in (

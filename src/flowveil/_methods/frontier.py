@@ -49,9 +49,9 @@ def frontier_of(families: Sequence[Splits], points: int) -> list[FrontierPoint]:
     """
     check_points(points)
     first, last = _best(families, 0.0), _coarsest(families)
-    found = [first] if first.suppressed == last.suppressed else [first, last][-points:]
-    measured = {cut.suppressed: frontier_point(cut.cube, cut.lam, cut.published) for cut in found}
-    open_gaps = list(pairwise(found))
+    cuts = [first] if first.suppressed == last.suppressed else [first, last][-points:]
+    measured = {cut.suppressed: frontier_point(cut.cube, cut.lam, cut.published) for cut in cuts}
+    open_gaps = list(pairwise(cuts))
     while open_gaps and len(measured) < points:
         fine, coarse = widest = max(open_gaps, key=lambda gap: _width(*(measured[cut.suppressed] for cut in gap)))
         open_gaps.remove(widest)

@@ -30,7 +30,7 @@ def parse_memory(value: object, option: str = "--memory") -> int:
     return int(float(written[1]) * (1024 if written[3] else 1000) ** (1 + "KMGT".index(written[2])))
 
 
-def check_room(allowed: int | None, needed: float, what: str, hint: str) -> None:
+def check_memory(allowed: int | None, needed: float, what: str, hint: str) -> None:
     """Raise if so many bytes are needed that they cannot be what is allowed; None allows any."""
     if allowed is not None and needed + REST > _SLACK * allowed:
         amounts = f"{_shown(needed + REST)} of memory, and {_shown(allowed)} are allowed"

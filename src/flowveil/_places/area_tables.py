@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
-from flowveil._places.rectangles import NodeAreas
+from flowveil._places.areas import NodeAreas
 
 if TYPE_CHECKING:
     from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._places.areas import Areas
     from flowveil._places.hierarchy import Hierarchy
     from flowveil._places.places import Places
-    from flowveil._places.rectangles import Areas
 
 # GeoParquet 1.1: shapes are WKB in longitude and latitude, which is its default CRS.
 GEO_METADATA = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
-# its children, each with the group above it (0 is the cell itself). Around the centre 0 the digits stand in the ring
+# its children, each with the group above it (0 is the cell itself). Around the center 0 the digits stand in the ring
 # 1-3-2-6-4-5, so every group is connected. Chosen by measuring: docs/decisions/0002-h3-binary-tree.md.
 BINARY_GROUPS: dict[int, tuple[tuple[int, ...], int]] = {
     1: ((1, 3, 4, 5), 0),
@@ -93,7 +93,7 @@ class H3Grid:
         return [self._name(int(key)) if node else self.top for node, key in _pairs(hierarchy, nodes)]
 
     def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
-        """Return ids, centres, tiles and outlines of nodes."""
+        """Return ids, centers, tiles and outlines of nodes."""
         lon, lat = self.centers(hierarchy, nodes)
         tiles = [self._tiles(int(key)) if node else self._tiles_of_bbox() for node, key in _pairs(hierarchy, nodes)]
         return AreaTable(
@@ -106,7 +106,7 @@ class H3Grid:
         )
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the centres of cells; for a group, the mean of its cells' centres on the sphere."""
+        """Return the centers of cells; for a group, the mean of its cells' centers on the sphere."""
         points = np.full((len(nodes), 2), np.nan)
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:

@@ -20,7 +20,7 @@ BoundingBox = tuple[float, float, float, float]  # west, south, east, north in d
 class AreaTable:
     """What can be said of areas from public geometry alone, one entry a node.
 
-    The top of a tree has no centre, geometry or tiles (NaN, None, -1) unless a bbox was given: the finest common
+    The top of a tree has no center, geometry or tiles (NaN, None, -1) unless a bbox was given: the finest common
     ancestor of the data would give single trips away.
     """
 
@@ -51,7 +51,7 @@ class Places(Protocol):
         """Return what is published of nodes."""
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return lon and lat of the geometric centres of nodes, NaN where there is none."""
+        """Return lon and lat of the geometric centers of nodes, NaN where there is none."""
 
     def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
         """Return the size of nodes on the ellipsoid, NaN where there is no shape."""

@@ -100,14 +100,14 @@ class Quadtree:
         return [name if node else self.top for name, node in zip(names, nodes.tolist(), strict=True)]
 
     def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
-        """Return ids, centres, tiles and outlines of nodes."""
+        """Return ids, centers, tiles and outlines of nodes."""
         lon, lat = self.centers(hierarchy, nodes)
         level, _, _ = _unpack(hierarchy.key[nodes])
         tiles = np.where(nodes == ROOT, self._tiles_of_bbox(), 4 ** np.where(nodes == ROOT, 0, level))
         return AreaTable(self.ids(hierarchy, nodes), lon, lat, tiles, None, self._shapes(hierarchy, nodes))
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the centres of squares; the world's is that of the bbox."""
+        """Return the centers of squares; the world's is that of the bbox."""
         west, south, width = self._corners(hierarchy, nodes)
         lon, lat = transform(self._back, west + width / 2, south + width / 2)
         lon[nodes == ROOT], lat[nodes == ROOT] = box_center(self.bbox)

@@ -70,7 +70,7 @@ class Zones:
         return [self._names[key] if node else self.top for node, key in zip(nodes.tolist(), keys, strict=True)]
 
     def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
-        """Return ids, centres, tiles, member zones and united shapes of nodes."""
+        """Return ids, centers, tiles, member zones and united shapes of nodes."""
         zones = [self._members(node) for node in nodes.tolist()]
         lon, lat = self.centers(hierarchy, nodes)
         return AreaTable(
@@ -85,7 +85,7 @@ class Zones:
         )
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the mean of the centres of the zones of each node; none for the root."""
+        """Return the mean of the centers of the zones of each node; none for the root."""
         weights = self._has_place().astype(np.int64)
         sums = [np.zeros(len(hierarchy)) for _ in range(3)]
         for total, values in zip(sums, (self.table.lon, self.table.lat, weights), strict=True):

@@ -69,14 +69,12 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     time = times_of(flows, table) if axis or flows.times is None else np.full(table.num_rows, ROOT, np.int64)
     divided = [name for name in keys if name not in axis]
     matrix, slots = _matrices(flows, table, divided)
-    own = slots[np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix]
     known = (nodes[0] != NONE) & (nodes[1] != NONE)
     known &= True if time is None else time != NONE
     origin, destination = nodes[0][known], nodes[1][known]
     time = None if time is None else time[known]
     trips = np.asarray(table["trips"].to_numpy(), np.int64)[known]
-    group = cover(flows, origin, destination, matrix[known], time, own)
-    here = [] if flows.matrices is None else flows.matrices.column_names
+    group = cover(flows, origin, destination, matrix[known], time, slots[flows.matrix])
     return Earlier(
         origin,
         destination,
@@ -86,14 +84,14 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
         complete=bool(known.all()),
         slot=matrix[known],
         slot_of_matrix=slots,
-        divided_by=tuple(name for name in here if name not in divided),
+        divided_by=tuple(name for name in flows.matrices.column_names if name not in divided),
         method=str(release.manifest.get("method")),
     )
 
 
 def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
     """Return the columns of the earlier flows that are needed, in the types that releases have."""
-    steps = None if flows.matrices is None or "time" not in flows.matrices.column_names else flows.matrices["time"].type
+    steps = flows.matrices["time"].type if "time" in flows.matrices.column_names else None
     if flows.times is not None:
         steps = flows.times.values(np.zeros(0, np.int64))[0].type
     types: dict[str, pa.DataType | None] = {"origin": pa.string(), "destination": pa.string()}
@@ -126,7 +124,7 @@ def _check(flows: Flows, options: Mapping[str, object], promise: Mapping[str, ob
 
 def _matrices(flows: Flows, table: pa.Table, columns: list[str]) -> tuple[IntArray, IntArray]:
     """Give numbers to the times and groups of the earlier release: by its flows, and by new matrix (-1 for none)."""
-    keys = table.select(columns).group_by(columns).aggregate([]) if columns else None
-    if keys is None or flows.matrices is None:
+    if not columns:
         return np.zeros(table.num_rows, np.int64), np.zeros(flows.matrix_count, np.int64)
+    keys = table.select(columns).group_by(columns).aggregate([])
     return rows_in(keys, table), rows_in(keys, flows.matrices)

@@ -17,7 +17,7 @@ from flowveil._measure import Published, Rest, check_tiles, cover_boxes, metrics
 from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
-from flowveil._release.keys import matrices_of, nodes_of, times_of
+from flowveil._release.keys import nodes_of, rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._trips import Trips, read_trips
 
@@ -121,7 +121,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
     origin, destination = _numbers(kept, "origin"), _numbers(kept, "destination")
     sides = tuple(RectangleAreas(rectangles, flows.places, tree) for tree in (flows.origins, flows.destinations))
     trips = np.asarray(kept["trips"].to_numpy(), np.int64)
-    published = Published(origin, destination, trips, areas=(sides[0], sides[1]))
+    published = Published(origin, destination, trips, np.zeros_like(trips), areas=(sides[0], sides[1]))
     if "elsewhere" in content.manifest["promise"]:
         left_out = np.asarray(rest["trips"].to_numpy(), np.int64)
         published = replace(published, elsewhere=Rest(0, _numbers(rest, "origin"), left_out))
@@ -150,12 +150,12 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
     apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]
     kept = ~(apart[0] | apart[1])
     nodes = [_known(flows, tree, names, kept) for tree, names in zip(trees, ends, strict=True)]
-    of_matrix, moment = matrices_of(flows, table), times_of(flows, table)
+    moment = times_of(flows, table)
     published = Published(
         nodes[0],
         nodes[1],
         trips[kept],
-        matrix=None if of_matrix is None else of_matrix[kept],
+        rows_in(flows.matrices, table)[kept],
         time=None if moment is None else moment[kept],
         totals=totals,
     )

@@ -52,15 +52,13 @@ def _total_rows(totals: Totals, names: list[str], schema: pa.Schema) -> pa.Table
     return _rows(flows, origin, destination, keys, solution.group, totals.measures).cast(schema)
 
 
-def _keys(flows: Flows, matrix: IntArray | None, time: IntArray | None) -> dict[str, Column]:
+def _keys(flows: Flows, matrix: IntArray, time: IntArray | None) -> dict[str, Column]:
     """Return by flow its time (begin and end where these differ in length) and its groups."""
     keys: dict[str, Column] = {}
     if flows.times is not None and time is not None:
         keys["time"], keys["time_end"] = flows.times.values(time)
-    if flows.matrices is not None and matrix is not None:
-        table = flows.matrices.take(pa.array(matrix, pa.int64()))
-        keys |= {name: table[name].combine_chunks() for name in table.column_names}
-    return keys
+    table = flows.matrices.take(pa.array(matrix, pa.int64()))
+    return keys | {name: table[name].combine_chunks() for name in table.column_names}
 
 
 def _rows(

@@ -120,8 +120,8 @@ def _wait_for_me(users: list[FloatArray], k: int) -> tuple[list[IntArray], list[
     trash = np.empty(0, np.int64)
     for first in range(0, len(order), _CHUNK):
         chunk = np.concatenate([trash, order[first : first + _CHUNK]])
-        found, left = cluster(shapes[chunk], k, _SPEED)
-        clusters += [chunk[members] for members in found]
+        made, left = cluster(shapes[chunk], k, _SPEED)
+        clusters += [chunk[members] for members in made]
         trash = chunk[left]
     return clusters, spans
 
@@ -136,8 +136,8 @@ def _never_walk_alone(users: list[FloatArray], k: int) -> tuple[list[IntArray], 
     clusters = []
     for span, members in sorted(classes.items()):
         shapes = np.stack([resample(users[user], *span) for user in members])
-        found, _ = cluster(shapes, k, 0.0)
-        clusters += [np.array(members)[chosen] for chosen in found]
+        made, _ = cluster(shapes, k, 0.0)
+        clusters += [np.array(members)[chosen] for chosen in made]
     return clusters, spans
 
 

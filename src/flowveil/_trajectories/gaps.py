@@ -170,9 +170,9 @@ def _parts(trajectories: Trajectories, nearest: IntArray) -> tuple[FloatArray, F
     tails = {name: np.full(len(trajectories), np.nan) for name in ("total", "space", "time")}
     for user, other in enumerate(nearest.tolist()):
         own, others = points[:, start[user] : start[user + 1]], points[:, start[other] : start[other + 1]]
-        found = others[:, nearest_samples(own, others, pool_limits)]
-        in_time = np.minimum(np.abs(own[0] - found[0]) / grid.time_limit, 1) / 2
-        in_space = np.minimum(np.abs(own[1:] - found[1:]).sum(axis=0) / grid.space_limit, 1) / 2
+        match = others[:, nearest_samples(own, others, pool_limits)]
+        in_time = np.minimum(np.abs(own[0] - match[0]) / grid.time_limit, 1) / 2
+        in_space = np.minimum(np.abs(own[1:] - match[1:]).sum(axis=0) / grid.space_limit, 1) / 2
         space[user], time[user] = in_space.mean(), in_time.mean()
         for name, parts in (("total", in_space + in_time), ("space", in_space), ("time", in_time)):
             tails[name][user] = tail_weight(parts)
