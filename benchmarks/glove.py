@@ -64,7 +64,9 @@ def _sample(flows, size):
 def _solve(problem):
     points, crowd = glove.positions(problem), glove.make_crowd(problem)
     start = time.process_time()
-    found = glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, (10, 0, 1), problem.budget)
+    found = glove_merge.merge_flows(
+        points, problem.flows.trips.copy(), crowd, problem.requirement.least, problem.budget
+    )
     return time.process_time() - start, found
 
 

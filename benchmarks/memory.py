@@ -15,10 +15,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import flowveil as fv
-from flowveil._compare.peak import peak_memory
 from flowveil._engine import visits
-from flowveil._memory import REST
+from flowveil._options import REST
 from flowveil._problem import builder, room
+from flowveil._processes import peak_memory
 from flowveil.synthetic import CITY_BBOX, write_city
 
 CASES = [  # trips, grid, unit, k

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import flowveil as fv
-from flowveil._compare.peak import peak_memory
 from flowveil._engine.duckdb import connection
 from flowveil._engine.keys import Tally, key_batches
 from flowveil._flows.build import make_request
 from flowveil._places import choose_places
 from flowveil._places.h3index import cells_of_points, cells_of_points_reference
 from flowveil._problem import problem
+from flowveil._processes import peak_memory
 from flowveil.synthetic import CITY_BBOX
 
 MEMORY = "4GB"

@@ -63,10 +63,10 @@ def plain_pairs(samples, place, one, other, space, time_limit):
 
 
 @njit(cache=True)
-def kernel_pairs(samples, place, boxes, limits, one, other, sweep):
+def kernel_pairs(groups, one, other, sweep):
     values = np.empty(len(one))
     for number in range(len(one)):
-        values[number] = stretch(samples, place, boxes, limits, one[number], other[number], np.inf, sweep)
+        values[number] = stretch(groups, one[number], other[number], np.inf, sweep)
     return values
 
 
@@ -108,14 +108,14 @@ def compare_kernels(name, trajectories):
     other = (one + random.integers(1, len(trajectories), size=PAIRS)) % len(trajectories)
     samples = pool.samples.astype(np.int64)
     caps = trajectories.grid.space_limit, trajectories.grid.time_limit
-    kernel = pool.samples, pool.place, pool.boxes, pool.limits
+    groups = pool.groups()
     sweep = choose_kernel(pool)
     plain_pairs(samples, pool.place, one[:2], other[:2], *caps)
-    kernel_pairs(*kernel, one[:2], other[:2], sweep)
+    kernel_pairs(groups, one[:2], other[:2], sweep)
     # The least of three tries: other work on the machine disturbs it the least.
     plain = min(timed(lambda: plain_pairs(samples, pool.place, one, other, *caps))[0] for _ in range(3))
-    ours = min(timed(lambda: kernel_pairs(*kernel, one, other, sweep))[0] for _ in range(3))
-    assert (plain_pairs(samples, pool.place, one, other, *caps) == kernel_pairs(*kernel, one, other, sweep)).all()
+    ours = min(timed(lambda: kernel_pairs(groups, one, other, sweep))[0] for _ in range(3))
+    assert (plain_pairs(samples, pool.place, one, other, *caps) == kernel_pairs(groups, one, other, sweep)).all()
     print(
         f"  stretch, {name}: plain loop {1e6 * plain / PAIRS:.1f} us a pair, {'sweep' if sweep else 'scan'} "
         f"{1e6 * ours / PAIRS:.1f} us: {plain / ours:.1f} times; one core {PAIRS / ours:,.0f} pairs a second"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import signal
 import sys
-import types
 from pathlib import Path
 
 import h3
@@ -133,43 +131,6 @@ class TestDocuments:
         assert run(["--version"]) == 0
 
         assert capsys.readouterr().out.startswith("flowveil 0.")
-
-
-class TestPublicNames:
-    """The Python API is flat and complete."""
-
-    def test_sorted(self):
-        """Names are listed once, in order."""
-        assert fv.__all__ == sorted(set(fv.__all__))
-
-    def test_complete(self):
-        """Everything public is listed, and everything listed is there."""
-        public = {
-            name
-            for name, value in vars(fv).items()
-            if not name.startswith("_") and not isinstance(value, types.ModuleType)
-        }
-
-        # Functions hide the packages of the same name, which are no part of the API.
-        assert public == set(fv.__all__)
-
-    @pytest.mark.parametrize("name", fv.__all__)
-    def test_documented(self, name):
-        """Everything public says what it is."""
-        assert inspect.getdoc(getattr(fv, name))
-
-    def test_promised_names(self):
-        """The names of the interface are there."""
-        assert {
-            "anonymize",
-            "build_flows",
-            "evaluate",
-            "frontier",
-            "methods",
-            "read_release",
-            "read_trips",
-            "verify",
-        } <= set(fv.__all__)
 
 
 class TestDemo:

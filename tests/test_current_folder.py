@@ -86,4 +86,4 @@ def test_one_way_to_start_python():
     """Commands that start Python are built in one place, so that none forgets to be careful."""
     naming = {path.name for path in SOURCES.rglob("*.py") if "sys.executable" in path.read_text(encoding="utf-8")}
 
-    assert naming == {"command.py", "spark_session.py"}
+    assert naming == {"worker.py", "spark_session.py"}

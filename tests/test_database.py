@@ -26,7 +26,7 @@ MEASURED = """
 import sys
 from flowveil._cli.commands import run
 code = run(sys.argv[1:])
-from flowveil._compare.peak import peak_memory
+from flowveil._processes import peak_memory
 print("peak", round(peak_memory()), file=sys.stderr)
 sys.exit(code)
 """

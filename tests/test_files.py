@@ -123,7 +123,7 @@ print(*sorted(os.listdir(folder)))
 KILLED_FILE = KILLED.replace(
     "CHANGES =",
     """
-from flowveil._release.write import add_private, add_report, addition
+from flowveil._folder import add_private, add_report, addition
 
 home = folder / "out"
 target = {"file": home, "report": home / "report.html", "private": folder / "out.private.html"}[way]

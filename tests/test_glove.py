@@ -26,16 +26,10 @@ def crowd_passes(problem, rows):
     return bool(problem.requirement.passes(flows.measure(group, 1), *tiles)[0])
 
 
-def least_of(problem):
-    """Return the tests as the kernel takes them."""
-    requirement = problem.requirement
-    return requirement.k, requirement.least_weight, requirement.min_tiles
-
-
 def run_kernel(problem, points):
     """Return merges, finished groups and trips left over of the compiled kernel."""
-    crowd = glove.make_crowd(problem)
-    return glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, least_of(problem), problem.budget)
+    crowd, least = glove.make_crowd(problem), problem.requirement.least
+    return glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, least, problem.budget)
 
 
 @settings(max_examples=100, deadline=None)

@@ -69,10 +69,12 @@ def test_compiled_kernel_equals_plain(flows, k, delta):
     inputs = (
         capacity,
         10 * delta,
-        cube.loss[rows],
-        cube.parent[1, rows].astype(np.int64),
-        cube.withheld[1, rows].astype(np.int64),
-        np.ascontiguousarray(cube.splittable[1, rows]),
+        tree_knapsack.Cells(
+            cube.loss[rows],
+            cube.parent[1, rows].astype(np.int64),
+            cube.withheld[1, rows].astype(np.int64),
+            np.ascontiguousarray(cube.splittable[1, rows]),
+        ),
     )
 
     compiled = tree_knapsack.solve_tree(*inputs)

@@ -113,7 +113,7 @@ def test_flows_are_read_like_any_release(flows_folder):
 def test_crowd_metrics_do_not_fit(flows_folder, city_trips):
     """Evaluating crowds of a release with noise is refused, as is anonymizing flows with a method that adds noise."""
     with pytest.raises(InputError, match="do not fit"):
-        fv.evaluate(flows_folder, city_trips)
+        fv.evaluate(flows_folder, city_trips, k=10)
     with pytest.raises(InputError, match="adds noise"):
         fv.anonymize(fv.build_flows(city_trips, "h3:7"), "daf-entropy")
 

@@ -16,7 +16,7 @@ from flowveil._engine import visits
 from flowveil._engine.duckdb import connection, make_room
 from flowveil._errors import InputError
 from flowveil._flows.assemble import _order
-from flowveil._memory import check_room, parse_memory
+from flowveil._options import check_room, parse_memory
 from flowveil._problem import room
 from flowveil.synthetic import write_city
 
@@ -25,7 +25,7 @@ MEASURED = """
 import sys
 import flowveil as fv
 import pyarrow.parquet as pq
-from flowveil._compare.peak import peak_memory
+from flowveil._processes import peak_memory
 trips, folder, memory, unit = sys.argv[1:]
 options = {"unit": unit or None}
 few = next(pq.ParquetFile(trips).iter_batches(20_000))
@@ -145,7 +145,7 @@ def test_a_release_stays_within_the_memory_allowed(many_trips, tmp_path, memory,
 def test_duckdb_leaves_room_for_arrays(arrays, left):
     """It has three quarters, then what arrays do not take, and what it cannot do without."""
     with connection("1GB") as con:
-        make_room(con, "1GB", arrays)
+        make_room(con, parse_memory("1GB"), arrays)
         limit = con.execute("SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'").fetchall()[0][0]
 
     number, mega = limit.split()

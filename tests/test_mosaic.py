@@ -198,16 +198,16 @@ def test_compiled_loops_equal_plain_ones(problem, lam):
     """Numba changes the speed only."""
     cube = problem.cube
     bounds = (0, len(cube))
-    cells = (cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
+    cells = kernels.Cells(cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
 
-    choice, cost, lost = kernels.choose(float(lam), *bounds, *cells)
-    plain_choice, plain_cost, plain_lost = kernels._choose(float(lam), *bounds, *cells)
+    choice, cost, lost = kernels.choose(float(lam), *bounds, cells)
+    plain_choice, plain_cost, plain_lost = kernels._choose(float(lam), *bounds, cells)
 
     assert choice.tolist() == plain_choice.tolist()
     assert cost.tolist() == plain_cost.tolist()
     assert lost.tolist() == plain_lost.tolist()
-    published, *sums = kernels.publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
-    plain_published, *plain_sums = kernels._publish(*bounds, choice, cube.parent, cube.trips, cube.loss)
+    published, *sums = kernels.publish(*bounds, choice, cells)
+    plain_published, *plain_sums = kernels._publish(*bounds, choice, cells)
     assert published.tolist() == plain_published.tolist()
     assert sums == plain_sums
     start, child = kernels.children(*bounds, cube.parent)

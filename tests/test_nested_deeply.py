@@ -12,7 +12,7 @@ import pytest
 import shapely
 
 from flowveil._cli.commands import run
-from flowveil._shapes import shapes_from_wkb
+from flowveil._folder import shapes_from_wkb
 from flowveil.synthetic import CITY_BBOX, phones
 from tests.test_bad_input import BOX, TRIPS, ZONE_TRIPS, ZONES, check_failure, geojson, put, with_zones
 

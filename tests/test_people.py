@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil._cli.commands import run
-from flowveil._cli.presets import PRESETS
 from flowveil._flows import WEIGHT_UNIT
 from flowveil._methods import find_method
+from flowveil._options import PRESETS
 from flowveil._release.manifest import promise_text
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import METHODS

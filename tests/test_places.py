@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage, to_tree
 
 from flowveil import InputError
-from flowveil._places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, parse_bbox, read_zones
+from flowveil._options import parse_bbox
+from flowveil._places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, read_zones
 from flowveil._places.geodesy import to_meters
 from flowveil._places.h3index import cells_of_points, cells_of_points_reference, digits, parents
 from flowveil.synthetic import CITY_BBOX, City
@@ -88,7 +89,7 @@ def test_points_off_the_globe_have_no_cell():
 
 
 def test_parents_and_digits_equal_h3():
-    """Bit operations give what the h3 package gives."""
+    """Ancestors by h3ronpy and digits by bits are those of the h3 package."""
     cells = cells_of_points(*random_points(500), 11)
 
     for resolution in range(11):

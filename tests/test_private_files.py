@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -167,11 +166,11 @@ def test_a_report_of_a_release_that_was_replaced(made, tmp_path, monkeypatch):
     other = fv.anonymize(fv.build_flows(made / "trips.parquet", "h3:6", unit="person_id"), k=30)
     start("report", made, tmp_path)
 
-    def replaced(_files):
+    def replaced(_show, _files):
         other.write(tmp_path / "flows", overwrite=True)
         return "a page"
 
-    monkeypatch.setattr(sys.modules["flowveil._report.reporting"], "make_report", replaced)
+    monkeypatch.setattr("flowveil._kinds.reports.make_report", replaced)
 
     with pytest.raises(fv.InputError, match="replaced in the meantime"):
         fv.report(tmp_path / "flows")

@@ -6,8 +6,8 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -22,7 +22,9 @@ from shapely.geometry import Polygon, box
 import flowveil as fv
 from flowveil import trajectories
 from flowveil._cli.commands import run
-from flowveil._report import make_inline, make_report, read_files, report_numbers
+from flowveil._folder import Files, Kind, read_files
+from flowveil._kinds import RECORDS, report_numbers
+from flowveil._report import flows_content, make_inline, make_report, trajectories_content
 from flowveil._report.outlines import draw
 from flowveil._report.shoreline import _rings, land
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
@@ -173,13 +175,13 @@ class TestNumbers:
         The manifest says which these are: a group may be called like a column that stands beside noisy counts.
         """
         files = read_files(releases[0] / "mosaic")
-        flows = files["flows.parquet"]
+        flows = files.tables["flows.parquet"]
         hours, groups = [row % 24 for row in range(flows.num_rows)], ["f", None][: flows.num_rows] * flows.num_rows
         flows = flows.add_column(2, "time", pa.array(hours)).add_column(3, "scale", pa.array(groups[: flows.num_rows]))
-        manifest = json.loads(json.dumps(files["manifest.json"]))
+        manifest = json.loads(json.dumps(files.manifest))
         manifest["options"] |= {"time": "hour-of-day", "by": ["scale"]}
 
-        page = make_report({**files, "flows.parquet": flows, "manifest.json": manifest})
+        page = draw_page(replace(files, tables={**files.tables, "flows.parquet": flows}, manifest=manifest))
 
         by_time, by_scale = block(page, "numbers")["by"]
         trips = flows["trips"].to_pylist()
@@ -193,12 +195,12 @@ class TestNumbers:
     def test_keys_that_are_missing(self, releases):
         """A manifest that tells of columns that are not there is an error that says so."""
         files = read_files(releases[0] / "mosaic")
-        manifest = json.loads(json.dumps(files["manifest.json"]))
+        manifest = json.loads(json.dumps(files.manifest))
 
         for by in (["sex"], ["trips", "trips"], "sex", 7):
             manifest["options"]["by"] = by
             with pytest.raises(fv.InputError, match="lacks columns that its manifest tells of"):
-                make_report({**files, "manifest.json": manifest})
+                draw_page(replace(files, manifest=manifest))
 
     def test_totals_are_not_counted_twice(self, city_trips, tmp_path):
         """The group of all groups together can be chosen, but is in no sum of groups."""
@@ -313,10 +315,10 @@ class TestWriting:
     def test_failing_report_leaves_nothing(self, city_trips, tmp_path, monkeypatch):
         """When the report cannot be made, there is no folder either."""
 
-        def fail(_files):
+        def fail(_show, _files):
             raise MemoryError
 
-        monkeypatch.setattr(sys.modules["flowveil._report"], "make_report", fail)
+        monkeypatch.setattr("flowveil._release.release.make_report", fail)
         release = fv.anonymize(fv.build_flows(city_trips, "h3:7", unit="person_id"))
 
         with pytest.raises(MemoryError):
@@ -513,7 +515,7 @@ class TestSafety:
             shutil.copytree(releases[0] / kind, tmp_path / kind / "other name")
             expected = (tmp_path / kind / "other name" / "report.html").read_text()
 
-            assert make_report(read_files(tmp_path / kind / "other name")) == expected
+            assert draw_page(read_files(tmp_path / kind / "other name")) == expected
 
 
 class TestSize:
@@ -523,14 +525,14 @@ class TestSize:
         """5,000 detailed areas and 40,000 of more flows fit into three megabytes, and the rest is owned up to."""
         files = large_release(areas=2_500, flows=60_000, corners=40)
 
-        page = make_report(files)
+        page = draw_page(files)
 
         scene = block(page, "drawing")["scene"]
         assert len(page.encode()) < 3_000_000
         assert len(scene["areas"]["id"]) == 5_000
         assert scene["movements"] == 60_000
         weakest = min(scene["amounts"]["trips"])
-        assert weakest >= np.sort(files["flows.parquet"]["trips"].to_numpy())[-40_000]
+        assert weakest >= np.sort(files.tables["flows.parquet"]["trips"].to_numpy())[-40_000]
 
 
 def large_release(areas, flows, corners):
@@ -555,19 +557,22 @@ def large_release(areas, flows, corners):
         "geometry": shapes * 2,
     }
     origin, destination = ([names[number] for number in part.tolist()] for part in np.divmod(pairs, areas))
-    return {
-        "flows.parquet": pa.table({"origin": origin, "destination": destination, "trips": trips}),
-        "areas.parquet": pa.table(table),
-        "manifest.json": {
-            "format": "flowveil-flows/1",
-            "software": "flowveil 0.1.0",
-            "method": "mosaic",
-            "options": {"grid": None, "hierarchy": "ward"},
-            "promise": {"kind": "k-anonymity", "k": 10, "unit": "trip", "volumes": "exact", "areas": "disjoint"},
-            "promise_text": "Every flow counts at least 10 trips.",
-            "absence": "Nothing.",
-        },
+    manifest = {
+        "format": "flowveil-flows/1",
+        "software": "flowveil 0.1.0",
+        "method": "mosaic",
+        "options": {"grid": None, "hierarchy": "ward"},
+        "promise": {"kind": "k-anonymity", "k": 10, "unit": "trip", "volumes": "exact", "areas": "disjoint"},
+        "promise_text": "Every flow counts at least 10 trips.",
+        "absence": "Nothing.",
     }
+    flows = pa.table({"origin": origin, "destination": destination, "trips": trips})
+    return Files(Kind.FLOWS, {"flows.parquet": flows, "areas.parquet": pa.table(table)}, manifest)
+
+
+def draw_page(files):
+    """Return the report of the files of a release."""
+    return make_report(RECORDS[files.kind].show, files)
 
 
 _COORDINATES = st.integers(-10_000_000, 10_000_000)  # in 200,000ths of a degree: half a meter
@@ -651,7 +656,7 @@ class TestNotebook:
         inner = dict(Frame(html).attributes)["srcdoc"]
         assert block(inner, "numbers")["figures"]["flows"] == release.flows.num_rows
         assert "default-src 'none'" in inner
-        assert html == make_inline(read_files(releases[0] / "mosaic"))
+        assert html == make_inline(flows_content, read_files(releases[0] / "mosaic"))
 
     def test_other_releases(self, releases, city_trips):
         """Noise and trajectories are shown as well."""
@@ -659,7 +664,7 @@ class TestNotebook:
         paths = trajectories.read_release(releases[0] / "trajectories")
 
         assert "Published counts" in noisy._repr_html_()
-        assert paths._repr_html_() == make_inline(read_files(releases[0] / "trajectories"))
+        assert paths._repr_html_() == make_inline(trajectories_content, read_files(releases[0] / "trajectories"))
 
     def test_frontier(self, city_trips):
         """A frontier is used as a table and draws a chart."""

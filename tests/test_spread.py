@@ -20,7 +20,7 @@ import flowveil as fv
 from flowveil._methods import find_method
 from flowveil._methods.each import solve_each
 from flowveil._problem import Problem, Requirement
-from flowveil._processes import core_count, spread
+from flowveil._processes import core_count, spread, worker
 from flowveil._processes.core_count import cores, one_core
 from flowveil._processes.packing import pack, unpack
 from flowveil._processes.spread import over_cores
@@ -106,7 +106,7 @@ def helped(monkeypatch):
     monkeypatch.setattr(spread, "WORTH_HELP", 0)
     monkeypatch.setattr(spread, "_TOLD", 0)
     monkeypatch.setattr(spread, "cores", lambda: 2)
-    monkeypatch.setattr(spread.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(worker.subprocess, "Popen", Recorded)
     return started
 
 
@@ -284,7 +284,7 @@ def test_little_work_is_done_alone(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr(spread.subprocess, "Popen", refuse)
+    monkeypatch.setattr(worker.subprocess, "Popen", refuse)
     assert over_cores(np.sqrt, [4, 9], ()) == [2, 3]
     monkeypatch.setattr(spread, "WORTH_HELP", 0)
     monkeypatch.setattr(spread, "_TOLD", 0)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, UnknownNameError
+from flowveil._processes import core_count
 from flowveil._trajectories import kernels, neighbors, read_trajectories
 from flowveil._trajectories.glove import glove
 from flowveil._trajectories.pool import Pool, whole_type
@@ -89,7 +90,7 @@ def test_stretch_of_merged_groups(users, wide):
         limits = pool.limits_whole.astype(samples.dtype)
 
         for sweep in (False, True):
-            args = samples, place, boxes, limits, 0, 1
+            args = kernels.Groups(samples, place, boxes, limits), 0, 1
             assert expected == kernels.stretch(*args, np.inf, sweep)
             assert expected == kernels.stretch(*args, expected, sweep)
             assert kernels.stretch(*args, np.nextafter(expected, -1), sweep) == np.inf
@@ -148,9 +149,9 @@ def test_refusals():
 def test_threads_change_nothing(variant, monkeypatch):
     """Lists and matrix on several threads make the merges of one thread, whatever is done first."""
     trajectories = read_trajectories(phones(150, samples=12), BBOX)
-    monkeypatch.setattr(neighbors.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    monkeypatch.setattr(core_count.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     several = [glove(trajectories, 4, variant, memory=memory).merges for memory in (None, 10**8)]
-    monkeypatch.setattr(neighbors.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr(core_count.os, "sched_getaffinity", lambda _: {0}, raising=False)
 
     one = glove(trajectories, 4, variant).merges
 

@@ -23,13 +23,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil import Verification, verify
 from flowveil._engine import scan
 from flowveil._errors import InputError, VerificationError
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import cells_of_points
 from flowveil._release.manifest import ABSENCE, promise_text
 from flowveil._trips import read_trips
-from flowveil._verify import Verification, count, verify
+from flowveil._verify import count
 from flowveil._verify.border import on_border
 from flowveil._verify.cells import Cells
 from flowveil._verify.manifest import parse_manifest

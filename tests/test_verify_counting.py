@@ -13,9 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import flowveil as fv
+from flowveil import verify
 from flowveil._errors import InputError, VerificationError
 from flowveil._places import h3grid, h3index
-from flowveil._verify import cells, count, verify
+from flowveil._verify import cells, count
 from flowveil._verify.cells import Cells
 from flowveil._verify.outlines import Outlines
 from flowveil._verify.persons import Persons
@@ -117,7 +118,7 @@ def test_a_mistake_of_the_fast_index_changes_nothing(mistake: str, monkeypatch: 
     random = np.random.default_rng(0)
     lon, lat = random.uniform(-0.1, 0.9, 300), random.uniform(0, 0.6, 300)
     batch = pa.record_batch({"start_lon": lon, "start_lat": lat, "end_lon": lon[::-1], "end_lat": lat[::-1]})
-    monkeypatch.setattr(cells, "cells_of_points", MISTAKES[mistake])
+    monkeypatch.setattr(cells, "propose_cells", MISTAKES[mistake])
 
     origin, destination, _ = Cells(9, binary=False).locate(batch, np.ones(300, bool))
 
@@ -130,8 +131,8 @@ def test_a_mistake_that_both_sides_share_is_found(
     city_trips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A release made with a wrong index fails, though the checker asks the same wrong index."""
-    for module in (h3grid, cells):
-        monkeypatch.setattr(module, "cells_of_points", MISTAKES["another cell"])
+    for module, name in ((h3grid, "cells_of_points"), (cells, "propose_cells")):
+        monkeypatch.setattr(module, name, MISTAKES["another cell"])
     folder = fv.anonymize(fv.build_flows(city_trips, "h3:8"), k=5).write(tmp_path / "out")
 
     with pytest.raises(VerificationError, match="of the input"):
@@ -172,7 +173,7 @@ def test_persons_are_counted_like_sets(batches: list[list[tuple[str, int]]], wai
     weight = {name: 1 + sum(map(ord, name)) for rows in batches for name, _ in rows}
     persons = Persons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(persons, "_FEWEST_ROWS", waiting)
+        patch.setattr("flowveil._verify.persons._FEWEST_ROWS", waiting)
         for rows in batches:
             names, flows = [name for name, _ in rows], np.array([flow for _, flow in rows], np.int64)
             weights = np.array([weight[name] for name in names], np.int64) if weighted else None

@@ -1,33 +1,79 @@
 """Publish mobility data safely: flows in which every traveler hides in a crowd."""
 
-import os
-import sys
+import os as _os
+import sys as _sys
+import typing as _typing
+from importlib import import_module as _import_module
 
-if "numba" not in sys.modules:  # it would let a file of the current folder say where compiled code is loaded from
-    os.environ.setdefault("NUMBA_CACHE_DIR", "")
-    os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
+if "numba" not in _sys.modules:  # it would let a file of the current folder say where compiled code is loaded from
+    _os.environ.setdefault("NUMBA_CACHE_DIR", "")
+    _os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
 
-from flowveil._compare import compare
-from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
-from flowveil._export import Export, export
-from flowveil._flows import Flows, build_flows
-from flowveil._matrices import (
-    Matrix,
-    NoisyRelease,
-    add_noise,
-    advise,
-    build_frame_matrix,
-    build_matrix,
-    build_tile_matrix,
-    query,
-    query_errors,
-)
-from flowveil._methods import Method, methods
-from flowveil._reconstruct import Reconstruction, reconstruct
-from flowveil._release import Frontier, Release, anonymize, evaluate, frontier, read_release
-from flowveil._report import report
-from flowveil._trips import Trips, read_trips
-from flowveil._verify import Verification, verify
+if _typing.TYPE_CHECKING:
+    from flowveil import synthetic, trajectories
+    from flowveil._compare import compare
+    from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+    from flowveil._export import Export
+    from flowveil._flows import Flows, build_flows
+    from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
+    from flowveil._matrices import (
+        Matrix,
+        NoisyRelease,
+        add_noise,
+        advise,
+        build_frame_matrix,
+        build_matrix,
+        build_tile_matrix,
+        query_errors,
+    )
+    from flowveil._methods import Method, methods
+    from flowveil._reconstruct import Reconstruction
+    from flowveil._release import Frontier, Release, anonymize, frontier
+    from flowveil._trips import Trips, read_trips
+    from flowveil._verify import Verification
+
+    __version__: str
+else:
+    # A name comes from its room when it is first used: what rooms build on takes a second to import.
+    _NAMES = {
+        "_compare": ["compare"],
+        "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
+        "_export": ["Export"],
+        "_flows": ["Flows", "build_flows"],
+        "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
+        "_matrices": [
+            "Matrix",
+            "NoisyRelease",
+            "add_noise",
+            "advise",
+            "build_frame_matrix",
+            "build_matrix",
+            "build_tile_matrix",
+            "query_errors",
+        ],
+        "_methods": ["Method", "methods"],
+        "_reconstruct": ["Reconstruction"],
+        "_release": ["Frontier", "Release", "anonymize", "frontier"],
+        "_trips": ["Trips", "read_trips"],
+        "_verify": ["Verification"],
+    }
+    _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            value = _import_module("importlib.metadata").version("flowveil")
+        elif name in _ROOMS:
+            value = getattr(_import_module(_ROOMS[name]), name)
+        elif name in __all__:
+            value = _import_module(f"flowveil.{name}")
+        else:
+            raise AttributeError(f"module 'flowveil' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})
+
 
 __all__ = [
     "Export",
@@ -63,5 +109,7 @@ __all__ = [
     "read_trips",
     "reconstruct",
     "report",
+    "synthetic",
+    "trajectories",
     "verify",
 ]

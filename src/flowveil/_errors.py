@@ -9,15 +9,32 @@ FlowveilError
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+
+# Options as the command line spells them, with what comes before a value; commands and what a user wrote stay.
+_OPTION = re.compile(
+    r"""flowveil [a-z][^;,]*|'[^']*'|"[^"]*"|"""
+    r"""(?<![\w-])-(?:-(?P<name>[a-z][a-z-]*[a-z])|(?P<letter>[a-z]))\b"""
+    r"""(?P<value>=| (?=[A-Z\d"]|\S*[:=]|\w+-|spark|duckdb|laplace))?"""
+)
+_KEYWORDS = {"against": "trips", "option": "options"}  # whose names differ
 
 
 class FlowveilError(Exception):
-    """An error with a message that says what is wrong and a hint that says what to do."""
+    """An error with a message that says what is wrong and a hint that says what to do.
+
+    Both name options as the command line does; as text, for users of Python and of the app, they name keywords.
+
+    >>> print(FlowveilError("the memory is not enough", "raise --memory, e.g. --memory 4GB"))
+    the memory is not enough
+    hint: raise memory=, e.g. memory=4GB
+    """
 
     exit_code = 1
 
@@ -27,7 +44,21 @@ class FlowveilError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}\nhint: {self.hint}"
+        return "\nhint: ".join(self.with_keywords())
+
+    def with_keywords(self) -> tuple[str, str]:
+        """Return message and hint with the names of keywords in the place of options of the command line."""
+        return _OPTION.sub(_keyword, self.message), _OPTION.sub(_keyword, self.hint)
+
+    def __reduce__(self) -> tuple[Callable[..., FlowveilError], tuple[type[FlowveilError], str, str]]:
+        # So that it can be sent to another process: subclasses are made from other arguments.
+        return _remade, (type(self), self.message, self.hint)
+
+
+def _remade(kind: type[FlowveilError], message: str, hint: str) -> FlowveilError:
+    error = kind.__new__(kind)
+    FlowveilError.__init__(error, message, hint)
+    return error
 
 
 class InputError(FlowveilError):
@@ -41,7 +72,7 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        close = get_close_matches(name, names, n=1)
+        close = get_close_matches(str(name), names, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names) or 'none'}"
         super().__init__(f"there is no {kind} {name!r}", hint)
 
@@ -52,3 +83,10 @@ class PromiseError(FlowveilError):
 
 class VerificationError(PromiseError):
     """A release does not hold what its manifest promises."""
+
+
+def _keyword(match: re.Match[str]) -> str:
+    option = match["name"] or match["letter"]
+    if option is None:
+        return match[0]
+    return _KEYWORDS.get(option, option.replace("-", "_")) + ("=True" if option == "overwrite" else "=")

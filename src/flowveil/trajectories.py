@@ -9,7 +9,6 @@ from flowveil._trajectories import (
     Trajectories,
     TrajectoryEvaluation,
     TrajectoryRelease,
-    TrajectoryVerification,
     anonymize,
     baseline,
     evaluate,
@@ -17,8 +16,9 @@ from flowveil._trajectories import (
     make_grid,
     read_release,
     read_trajectories,
-    verify,
 )
+from flowveil._verify import TrajectoryVerification
+from flowveil._verify import verify_trajectories as verify
 
 __all__ = [
     "BASELINES",

@@ -10,10 +10,10 @@ import pytest
 import shapely
 
 import flowveil as fv
-from flowveil._report import make_report
+from flowveil._folder import Files, Kind
 from flowveil.synthetic import CITY_BBOX
 from tests.browser.chromium import open_page
-from tests.test_report import large_release
+from tests.test_report import draw_page, large_release
 from tests.waiting import wait_for
 
 WIDE = {"viewport": {"width": 1280, "height": 900}}
@@ -220,12 +220,12 @@ def test_keys(folders, browser, tmp_path):
     hours = [row % 24 for row in range(flows.num_rows)]
     path = tmp_path / "keys.html"
     path.write_text(
-        make_report(
-            {
-                "flows.parquet": flows.append_column("time", [hours]),
-                "areas.parquet": areas,
-                "manifest.json": manifest,
-            }
+        draw_page(
+            Files(
+                Kind.FLOWS,
+                {"flows.parquet": flows.append_column("time", [hours]), "areas.parquet": areas},
+                manifest,
+            )
         )
     )
     with open_page(browser, path.as_uri(), **WIDE) as page:
@@ -285,7 +285,7 @@ def test_notebook_frame(folders, browser, tmp_path):
 def test_speed_is_told(browser, tmp_path, capsys):
     """5,000 areas and 2,000 flows: what a frame takes is printed, not asserted, since machines differ."""
     path = tmp_path / "large.html"
-    path.write_text(make_report(large_release(areas=5_000, flows=30_000, corners=7)))
+    path.write_text(draw_page(large_release(areas=5_000, flows=30_000, corners=7)))
     with open_page(browser, path.as_uri(), **WIDE) as page:
         page.wait_for_function("window.flowveil")
         page.evaluate("(flowveil.explorer.lines = 2000, flowveil.explorer.refresh())")

@@ -57,10 +57,10 @@ def shown_name(name: str) -> str:
 def ending_of(name: str, kind: str) -> str:
     """Return the ending of a name if files of this kind may have it, or raise as the command line does."""
     known = sorted(ENDINGS[kind], key=len, reverse=True)
-    found = next((ending for ending in known if name.lower().endswith(ending)), None)
-    if found is None:
+    suffix = next((ending for ending in known if name.lower().endswith(ending)), None)
+    if suffix is None:
         raise InputError(f"the format of {name!r} is not known", f"{kind} are files that end in {', '.join(known)}")
-    return found
+    return suffix
 
 
 class Files:

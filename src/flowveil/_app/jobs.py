@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
-import signal
-import subprocess
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from flowveil._errors import InputError
-from flowveil._processes import python_command
+from flowveil._app.tasks import do_task
+from flowveil._errors import FlowveilError, InputError
+from flowveil._processes import Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from flowveil._folder import Json
 
 WAITING, RUNNING, DONE, FAILED, CANCELED = "waiting", "running", "done", "failed", "canceled"
 _MOST_WAITING = 20
@@ -32,17 +31,21 @@ class Job:
 
     id: str
     kind: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Json]
     folder: Path  # for what it writes
     state: str = WAITING
     stage: str = "waiting"
-    result: dict[str, Any] | None = None
+    result: dict[str, Json] | None = None
     error: str | None = None
     hint: str | None = None
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
 
-    def about(self) -> dict[str, Any]:
+    def hear(self, stage: str) -> None:
+        """Keep what is being done."""
+        self.stage = stage
+
+    def about(self) -> dict[str, Json]:
         """Return what the page may know."""
         names = ("id", "kind", "state", "stage", "result", "error", "hint")
         return {name: getattr(self, name) for name in names} | {
@@ -58,7 +61,7 @@ class Jobs:
         self._scratch = folder / "scratch"  # where the worker puts temporary files
         self._jobs: dict[str, Job] = {}
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._worker: subprocess.Popen[str] | None = None
+        self._worker: Worker | None = None
         self._lock = Lock()
         self._closed = False
         folder.mkdir(mode=0o700)
@@ -70,7 +73,7 @@ class Jobs:
             raise InputError("there is no such job", "start it again")
         return self._jobs[key]
 
-    def submit(self, kind: str, arguments: dict[str, Any]) -> Job:
+    def submit(self, kind: str, arguments: dict[str, Json]) -> Job:
         """Put a job at the end of the queue; a folder of None becomes the job's own."""
         name = secrets.token_hex(8)
         folder = self._folder / name
@@ -108,7 +111,8 @@ class Jobs:
             self._kill()
         self._queue.put(None)
         self._thread.join(timeout=5)
-        _close(worker)
+        if worker is not None:
+            worker.close()
 
     def _work(self) -> None:
         while (job := self._queue.get()) is not None:
@@ -118,33 +122,26 @@ class Jobs:
                 job.state, job.began = RUNNING, time.monotonic()
                 worker = self._start()
             self._follow(job, worker)
-            if worker.poll() is not None:
-                _close(worker)
+            if worker.exit_code is not None:
+                worker.close()
 
-    def _follow(self, job: Job, worker: subprocess.Popen[str]) -> None:
+    def _follow(self, job: Job, worker: Worker) -> None:
         """Give a job to the worker and listen until it is done, failed or killed."""
-        answer: dict[str, Any] = {}
-        with suppress(OSError, ValueError):  # the worker was killed
-            if worker.stdin is not None and worker.stdout is not None:
-                worker.stdin.write(json.dumps({"kind": job.kind, "arguments": job.arguments}) + "\n")
-                worker.stdin.flush()
-                for line in worker.stdout:
-                    answer = json.loads(line)
-                    if "stage" not in answer:
-                        break
-                    job.stage = answer["stage"]
+        result = error = hint = None
+        try:
+            result = worker.call((job.kind, job.arguments), job.hear)
+        except FlowveilError as failure:
+            error, hint = failure.with_keywords()
+        except EOFError:
+            error = "the process that did the work has died"
+            hint = "perhaps there was not enough memory: use a coarser grid"
         with self._lock:
             if job.state != RUNNING:  # canceled
                 shutil.rmtree(job.folder, ignore_errors=True)
                 return
-            if "result" in answer:
-                job.result = answer["result"]
-                self._end(job, DONE)
-                return
-            job.error = answer.get("error", "the process that did the work has died")
-            job.hint = answer.get("hint", "perhaps there was not enough memory: use a coarser grid")
-            self._end(job, FAILED)
-            if "error" not in answer:
+            job.result, job.error, job.hint = result, error, hint
+            self._end(job, DONE if error is None else FAILED)
+            if worker.exit_code is not None:
                 self._kill()
 
     def _end(self, job: Job, state: str) -> None:
@@ -152,28 +149,18 @@ class Jobs:
         if state != DONE:
             shutil.rmtree(job.folder, ignore_errors=True)
 
-    def _start(self) -> subprocess.Popen[str]:
-        if self._worker is None or self._worker.poll() is not None:
+    def _start(self) -> Worker:
+        if self._worker is None or self._worker.exit_code is not None:
             self._scratch.mkdir(mode=0o700, exist_ok=True)
-            self._worker = subprocess.Popen(  # noqa: S603  our own module
-                python_command("flowveil._app.worker"),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                env=os.environ | {"TMPDIR": str(self._scratch), "TEMP": str(self._scratch)},
-                start_new_session=True,  # so that it can be killed with all its children, and Ctrl-C is the server's
-            )
+            scratch = {"TMPDIR": str(self._scratch), "TEMP": str(self._scratch)}
+            self._worker = Worker(do_task, env=os.environ | scratch, apart=True)
         return self._worker
 
     def _kill(self) -> None:
         worker, self._worker = self._worker, None
-        if worker is None:
-            return
-        with suppress(OSError):
-            os.killpg(worker.pid, signal.SIGKILL) if hasattr(os, "killpg") else worker.kill()
-        worker.wait()
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        if worker is not None:
+            worker.kill()
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _forget(self, kind: str) -> None:
         """Forget the oldest jobs that have ended."""
@@ -181,11 +168,3 @@ class Jobs:
         for job in ended[:-_MOST_KEPT]:
             shutil.rmtree(job.folder, ignore_errors=True)
             del self._jobs[job.id]
-
-
-def _close(worker: subprocess.Popen[str] | None) -> None:
-    """Close the pipes of a worker that is dead."""
-    for pipe in (worker.stdin, worker.stdout) if worker is not None else ():
-        if pipe is not None:
-            with suppress(OSError):  # what was not sent is lost
-                pipe.close()

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from flowveil._errors import InputError
+from flowveil._options import DEFAULT_K, DEFAULT_LOSS, parse_k, parse_k_weight, parse_max_suppression, parse_min_tiles
 from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from flowveil._app.files import Files
+    from flowveil._folder import Json
+
+
+class SettingError(InputError):
+    """A setting that cannot be used."""
+
+
+def _read(parse: Callable[[object], object]) -> BeforeValidator:
+    """Return how a setting is read: as the library reads it, so that nothing else is taken for a number."""
+
+    def read(value: object) -> object:
+        try:
+            return parse(value)
+        except InputError as error:
+            raise SettingError(error.message, error.hint) from None
+
+    return BeforeValidator(read)
+
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Words = Annotated[dict[Text, Annotated[str, StringConstraints(max_length=300)]], Field(max_length=20)]
@@ -40,16 +60,16 @@ class Settings(BaseModel):
     timezone: Text | None = None
     by: Text | None = None  # columns, with commas between them
     method: Text = DEFAULT_METHOD
-    k: int = 10
-    k_weight: float | None = None
-    min_tiles: int = 1
-    loss: Text = "tiles"
-    max_suppression: float | None = None
+    k: Annotated[int, _read(parse_k)] = DEFAULT_K
+    k_weight: Annotated[Literal["auto"] | float | None, _read(parse_k_weight)] = None
+    min_tiles: Annotated[int, _read(parse_min_tiles)] = 1
+    loss: Text = DEFAULT_LOSS
+    max_suppression: Annotated[float | None, _read(parse_max_suppression)] = None
     elsewhere: bool = False
     report: bool = False
     options: Words = {}
 
-    def places(self, files: Files) -> dict[str, Any]:
+    def places(self, files: Files) -> dict[str, Json]:
         """Return which trips are counted between which places, for the worker: equal settings give equal texts."""
         zones = None if self.zones is None else str(files[self.zones].path)
         return self.model_dump(include={*_TRIP_NAMES, "columns"}) | {
@@ -57,11 +77,11 @@ class Settings(BaseModel):
             "zones": zones,
         }
 
-    def demand(self) -> dict[str, Any]:
+    def demand(self) -> dict[str, Json]:
         """Return what is asked of the method, as `frontier` takes it."""
         return self.model_dump(include={"method", "k", "k_weight", "min_tiles", "loss", "options"})
 
-    def steer(self) -> dict[str, Any]:
+    def steer(self) -> dict[str, Json]:
         """Return what else `anonymize` takes."""
         return self.model_dump(include={"max_suppression", "elsewhere"})
 
@@ -99,6 +119,4 @@ def _column(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    if not math.isfinite(value):
-        raise InputError("a number is not finite", "give a plain number")
     return repr(int(value)) if value == int(value) else repr(value)

@@ -11,10 +11,26 @@ import typer
 import flowveil as fv
 from flowveil._cli.noise import NoiseOptions
 from flowveil._cli.noise import summary as noise_summary
-from flowveil._cli.options import DemandOptions, ElsewhereFlag, Output, Overwrite, Report, TripOptions, takes
+from flowveil._cli.options import (
+    NUMBER,
+    DemandOptions,
+    ElsewhereFlag,
+    Output,
+    Overwrite,
+    Report,
+    TripOptions,
+    given,
+    number,
+    takes,
+    warn_of_one,
+)
 from flowveil._cli.terminal import progress, show
-from flowveil._problem import AUTO
-from flowveil._release import check_target
+from flowveil._folder import check_target
+from flowveil._matrices import choose_noise
+from flowveil._options import AUTO, parse_max_gbar, parse_max_suppression
+from flowveil._release import parse_demand
+
+_OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
 
 @takes(TripOptions, DemandOptions, NoiseOptions)
@@ -24,11 +40,16 @@ def anonymize(
     noise: NoiseOptions,
     output: Output,
     max_suppression: Annotated[
-        float | None, typer.Option(help="Largest share of trips to leave out (default 0.1).")
+        float | None,
+        number(parse=parse_max_suppression, metavar=NUMBER, help="Largest share of trips to leave out (default 0.1)."),
     ] = None,
     max_gbar: Annotated[
         float | None,
-        typer.Option(help="In its place: precision to reach (mean tiles of both ends), leaving out the least."),
+        number(
+            parse=parse_max_gbar,
+            metavar=NUMBER,
+            help="In its place: precision to reach (mean tiles of both ends), leaving out the least.",
+        ),
     ] = None,
     elsewhere: ElsewhereFlag = False,
     report: Report = False,
@@ -46,25 +67,39 @@ def anonymize(
 ) -> None:
     """Turn trips into flows that are safe to publish."""
     check_target(output, overwrite=overwrite)
-    if name := noise.method(demand):
-        others = {"elsewhere": elsewhere, "totals": totals, "beside": beside, "areas_from": areas_from}
+    steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
+    together = {"elsewhere": elsewhere, "totals": totals, "beside": beside, "areas_from": areas_from}
+    options = given(trips, demand, noise)
+    if name := choose_noise(demand.method, noise.epsilon, options):
+        others = steering | together
+        options |= {option: value for option, value in others.items() if value is not None and value is not False}
+        counting = {option: value for option, value in options.items() if option not in _OF_NOISE}
         with progress() as doing:
-            steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
-            noisy = noise.release(name, trips, demand, doing, **steering, **others)
+            noisy = fv.add_noise(
+                trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting
+            )
             folder = noisy.write(output, overwrite=overwrite, report=report)
         _end(noise_summary(noisy), folder)
         return
-    demand.check(trips)
+    keywords = demand.keywords() | steering | together
+    asked = parse_demand(unit=trips.unit, **keywords)
+    warn_of_one(asked.k, asked.k_weight)
+    crowds = asked.method.cluster_options(
+        asked.k,
+        asked.k_weight,
+        engine=trips.engine,
+        loss=asked.loss,
+        time_hierarchy=trips.time_hierarchy,
+        elsewhere=elsewhere,
+        totals=totals,
+        beside=beside,
+    )
     with progress() as doing:
         doing("reading trips")
-        whole_pairs = not (elsewhere or totals or beside)
-        flows = trips.flows(doing.rows, **(demand.crowds(trips) if whole_pairs else {}))
+        flows = trips.flows(doing.rows, **crowds)
         parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
-        keywords = demand.keywords(trips) | {"elsewhere": elsewhere}
-        keywords |= {"totals": totals, "beside": beside, "areas_from": areas_from}
-        keywords |= {"engine": trips.engine, "master": trips.master}
-        release = fv.anonymize(flows, max_suppression=max_suppression, max_gbar=max_gbar, **keywords)
+        release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
-from importlib.metadata import version
 from typing import Any
 
 import typer
@@ -26,6 +24,7 @@ from flowveil._cli import (
     trajectories,
     verify,
 )
+from flowveil._cli.entry import show_version
 from flowveil._errors import FlowveilError
 
 app = typer.Typer(
@@ -51,13 +50,13 @@ app.command("serve")(serve.serve)
 app.add_typer(trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.
-_BAD_USAGE: Any = typer.BadParameter.__mro__[2]
+_BAD_USAGE: Any = typer.BadParameter.__mro__[2]  # Any: of one of two modules
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"flowveil {version('flowveil')}")
+        show_version()
         raise typer.Exit
 
 
@@ -68,11 +67,6 @@ def _options(
     """Publish mobility data safely: flows in which every traveler hides in a crowd."""
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 the promise cannot be kept or does not hold, 2 bad input or usage."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
-
-
 def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
     """Run the command line and return its exit code."""
     try:
@@ -81,7 +75,8 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except _BAD_USAGE as error:
-        return _fail(_once(error.format_message()).rstrip("."), "see flowveil --help, or --help after a command", 2)
+        hint = getattr(error, "hint", "see flowveil --help, or --help after a command")
+        return _fail(_once(error.format_message()).rstrip("."), hint, 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", "nothing was written", _INTERRUPTED)
     except BrokenPipeError:

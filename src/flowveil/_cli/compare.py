@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,12 +12,10 @@ from rich.live import Live
 from rich.table import Table
 
 import flowveil as fv
-from flowveil._cli.options import AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, takes
-from flowveil._cli.parse import pairs, people
+from flowveil._cli.options import NUMBER, WHOLE, AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, number, takes
 from flowveil._cli.terminal import note, print_json
-from flowveil._compare import MOST_SECONDS, check_target, markdown, shown, write_comparison
-from flowveil._errors import InputError
-from flowveil._memory import parse_memory
+from flowveil._compare import MOST_SECONDS, Row, check_target, markdown, parse_comparison, shown, write_comparison
+from flowveil._options import DEFAULT_K, Keywords, parse_epsilon, parse_k, parse_max_suppression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,15 +28,27 @@ def compare(
     trips: TripOptions,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the table.")] = None,
     methods: Annotated[str, typer.Option(metavar="all|A,B,...", help="Which methods.")] = "all",
-    k: Annotated[int, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow.")] = 10,
+    k: Annotated[
+        int, number("-k", parse=parse_k, metavar=WHOLE, help="Fewest persons (trips without --unit) of a flow.")
+    ] = DEFAULT_K,
     k_weight: KWeight = None,
     min_tiles: MinTiles = 1,
     max_suppression: Annotated[
-        float | None, typer.Option(help="Largest share of trips to leave out, for methods that steer it.")
+        float | None,
+        number(
+            parse=parse_max_suppression,
+            metavar=NUMBER,
+            help="Largest share of trips to leave out, for methods that steer it.",
+        ),
     ] = None,
     elsewhere: ElsewhereFlag = False,
     epsilon: Annotated[
-        float | None, typer.Option(help="Compare laplace too: noise that protects one trip at this epsilon.")
+        float | None,
+        number(
+            parse=parse_epsilon,
+            metavar=NUMBER,
+            help="Compare laplace too: noise that protects one trip at this epsilon.",
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -53,25 +63,21 @@ def compare(
     """Run methods side by side, each in a process of its own. The figures are private."""
     if output is not None:
         check_target(output, overwrite=overwrite)
-    most = None if memory_limit is None else parse_memory(memory_limit, "--memory-limit")
-    options = _options(option or [])
+    keywords: Keywords = {
+        "max_suppression": max_suppression,
+        "k_weight": k_weight,
+        "min_tiles": min_tiles,
+        "elsewhere": elsewhere,
+        "epsilon": epsilon,
+        "options": option,
+        "time_limit": time_limit,
+        "memory_limit": memory_limit,
+        "verify": check,
+    }
+    parse_comparison(methods, k, **keywords)
     flows = trips.flows()
     with _live() as watch:
-        table = fv.compare(
-            flows,
-            methods,
-            k,
-            max_suppression=max_suppression,
-            k_weight=people(k_weight),
-            min_tiles=min_tiles,
-            elsewhere=elsewhere,
-            epsilon=epsilon,
-            options=options,
-            time_limit=time_limit,
-            memory_limit=most,
-            verify=check,
-            watch=watch,
-        )
+        table = fv.compare(flows, methods, k, watch=watch, **keywords)
     if output is not None:
         folder = write_comparison(table, output, f"{flows.total:,} trips, k = {k}", overwrite=overwrite)
         note(f"wrote compare.parquet, compare.md and compare.svg in {folder.name}/; they are private")
@@ -81,20 +87,8 @@ def compare(
         typer.echo(markdown(table), nl=False)
 
 
-def _options(given: list[str]) -> dict[str, dict[str, str]]:
-    options: dict[str, dict[str, str]] = {}
-    for name, value in pairs(given, "--option").items():
-        method, dot, option = name.partition(".")
-        if not dot:
-            raise InputError(
-                f"--option {name} does not say for which method", "write it like --option nested.side=origin"
-            )
-        options.setdefault(method, {})[option] = value
-    return options
-
-
 @contextmanager
-def _live() -> Iterator[Callable[[list[dict[str, Any]], str, float, int | None], None] | None]:
+def _live() -> Iterator[Callable[[list[Row], str, float, int | None], None] | None]:
     """Show a table that fills while methods run; nothing when stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -102,14 +96,14 @@ def _live() -> Iterator[Callable[[list[dict[str, Any]], str, float, int | None],
         return
     with Live(console=console, transient=True, refresh_per_second=4) as live:
 
-        def watch(rows: list[dict[str, Any]], method: str, seconds: float, memory: int | None) -> None:
-            running = {"method": method, "status": "running", "seconds": seconds}
-            live.update(_picture([*rows, running | ({} if memory is None else {"memory_mb": memory / 1e6})]))
+        def watch(rows: list[Row], method: str, seconds: float, memory: int | None) -> None:
+            running: Row = {"method": method, "status": "running", "seconds": seconds}
+            live.update(_picture([*rows, running if memory is None else {**running, "memory_mb": memory / 1e6}]))
 
         yield watch
 
 
-def _picture(rows: list[dict[str, Any]]) -> Table:
+def _picture(rows: list[Row]) -> Table:
     picture = Table(*_SHOWN)
     for row in rows:
         picture.add_row(*(shown(name, row.get(name)) for name in _SHOWN))

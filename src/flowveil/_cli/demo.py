@@ -11,8 +11,7 @@ import flowveil as fv
 from flowveil._cli import options
 from flowveil._cli.anonymize import summary
 from flowveil._cli.terminal import progress
-from flowveil._folder import public_file
-from flowveil._release import REPORT, check_target
+from flowveil._folder import REPORT, check_target, public_file
 from flowveil._synthetic import CITY_BBOX, DEMO_PERSONS, DEMO_TRIPS, write_demo_city
 
 _GRID, _K = "h3:9", 10

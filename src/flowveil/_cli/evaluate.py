@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.parse import columns as parse_columns
-from flowveil._cli.parse import people
+from flowveil._cli.options import WHOLE, number
 from flowveil._cli.terminal import note, print_json, progress, show
 from flowveil._measure import MEANINGS
+from flowveil._options import parse_k
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from flowveil._folder import Json
 
 
 def evaluate(
@@ -26,7 +28,10 @@ def evaluate(
     where: options.Where = None,
     unit: Annotated[str | None, typer.Option(help="Column of persons, if the release has none.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column of people represented, if the release has none.")] = None,
-    k: Annotated[int | None, typer.Option("-k", help="Persons to hold flows against (default: as promised).")] = None,
+    k: Annotated[
+        int | None,
+        number("-k", parse=parse_k, metavar=WHOLE, help="Persons to hold flows against (default: as promised)."),
+    ] = None,
     k_weight: options.KWeight = None,
     tiles: Annotated[str, typer.Option(help="Count tiles of the tree, or all tiles of an area: tree or all.")] = "tree",
     as_json: options.AsJson = False,
@@ -35,16 +40,16 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         options.tell_input(folder, columns, where)
-        figures = fv.evaluate(
+        figures: dict[str, Json] = fv.evaluate(
             folder,
-            options.with_query(against, query),
+            options.with_query(against, query) or against,
             zones=zones,
-            columns=parse_columns(columns),
+            columns=columns,
             where=where,
             unit=unit,
             weight=weight,
             k=k,
-            k_weight=people(k_weight),
+            k_weight=k_weight,
             tiles=tiles,
         )
     if figures["suppressed"] < 0:
@@ -60,7 +65,7 @@ def evaluate(
     typer.echo("These figures are computed from the true trips: keep them private.", err=True)
 
 
-def _print(figures: Mapping[str, Any]) -> None:
+def _print(figures: Mapping[str, Json]) -> None:
     for name, value in figures.items():
         text = (
             ", ".join(f"{part} {show(number)}" for part, number in value.items())

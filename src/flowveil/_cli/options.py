@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_type_hints
 
 import typer
 
 import flowveil as fv
-from flowveil._cli.parse import columns as parse_columns
-from flowveil._cli.parse import pairs, people
-from flowveil._cli.presets import PRESETS, choose_k
 from flowveil._cli.terminal import note
-from flowveil._engine import DUCKDB, SPARK, describe_input, open_source
+from flowveil._engine import DUCKDB, QuerySource, describe_input, open_source
 from flowveil._errors import InputError
-from flowveil._methods import find_method
-from flowveil._problem import AUTO
-from flowveil._release import DEFAULT_LOSS, DEFAULT_METHOD, read_audit, remembered
+from flowveil._folder import read_audit, remembered
+from flowveil._options import DEFAULT_LOSS, PRESETS, Keywords, parse_columns, parse_k, parse_k_weight, parse_min_tiles
+from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from _typeshed import DataclassInstance
+    from typer.models import OptionInfo
+
+
+def number(*names: str, parse: Callable[[str], object], metavar: str, help: str) -> OptionInfo:  # noqa: A002  as Typer calls it
+    """Return an option whose text the library reads; what it says of a wrong one is said of the option."""
+
+    def read(text: str) -> object:
+        try:
+            return parse(text)
+        except InputError as error:
+            wrong = typer.BadParameter(error.message)
+            wrong.hint = error.hint  # type: ignore[attr-defined]
+            raise wrong from None
+
+    return cast("OptionInfo", typer.Option(*names, parser=read, metavar=metavar, help=help))
+
+
+WHOLE, NUMBER = "<int>", "<float>"
 Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
@@ -38,10 +54,15 @@ Where = Annotated[
     str | None, typer.Option("--where", metavar="CONDITION", help="Keep rows that fulfill this SQL condition.")
 ]
 KWeight = Annotated[
-    str | None,
-    typer.Option("--k-weight", metavar="N|auto", help="Fewest people represented by a flow; auto: k times the mean."),
+    float | None,
+    number(
+        "--k-weight",
+        parse=parse_k_weight,
+        metavar="N|auto",
+        help="Fewest people represented by a flow; auto: k times the mean.",
+    ),
 ]
-MinTiles = Annotated[int, typer.Option(help="Fewest tiles of both ends of a flow.")]
+MinTiles = Annotated[int, number(parse=parse_min_tiles, metavar=WHOLE, help="Fewest tiles of both ends of a flow.")]
 ElsewhereFlag = Annotated[
     bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
 ]
@@ -89,14 +110,14 @@ class TripOptions:
 
     def read(self) -> fv.Trips:
         """Describe the trips, which are not read yet."""
-        return fv.read_trips(self.source, parse_columns(self.columns), self.where, query=self.query)
+        return fv.read_trips(self.source, self.columns, self.where, query=self.query)
 
     def flows(
         self,
         watch: Callable[[int, int | None], None] | None = None,
         *,
         k: int | None = None,
-        k_weight: float | None = None,
+        k_weight: float | Literal["auto"] | None = None,
     ) -> fv.Flows:
         """Read and count the trips; tell what was dropped. With k, persons stay on the cluster."""
         flows = fv.build_flows(
@@ -111,7 +132,7 @@ class TripOptions:
             time=self.time,
             time_hierarchy=self.time_hierarchy,
             timezone=self.timezone,
-            by=[] if self.by is None else self.by.split(","),
+            by=self.by or (),
             strict=self.strict,
             memory=self.memory,
             engine=self.engine,
@@ -133,44 +154,41 @@ class DemandOptions:
 
     method: Annotated[str, typer.Option(help="How to anonymize; see flowveil methods.")] = DEFAULT_METHOD
     k: Annotated[
-        int | None, typer.Option("-k", help="Fewest persons (trips without --unit) of a flow (default 10).")
+        int | None,
+        number(
+            "-k", parse=parse_k, metavar=WHOLE, help="Fewest persons (trips without --unit) of a flow (default 10)."
+        ),
     ] = None
     k_weight: KWeight = None
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
     ] = None
     min_tiles: MinTiles = 1
-    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = "tiles"
+    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = DEFAULT_LOSS
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
     ] = None
 
-    def check(self, trips: TripOptions) -> None:
-        """Raise on what no trips could fulfill before any are read; warn when k protects nobody."""
-        find_method(self.method)
-        asked = self.keywords(trips)
-        if asked["k"] == 1 and self.k_weight is None:
-            note("WARNING: k is 1, which protects nobody")
-
-    def keywords(self, trips: TripOptions) -> dict[str, Any]:
+    def keywords(self) -> Keywords:
         """Return the options as the Python API takes them."""
-        return {
-            "method": self.method,
-            "k": choose_k(self.k, self.preset, trips.unit),
-            "k_weight": people(self.k_weight),
-            "min_tiles": self.min_tiles,
-            "loss": self.loss,
-            "options": pairs(self.option or [], "--option"),
-        }
+        found = {item.name: getattr(self, item.name) for item in fields(self)}
+        return found | {"options": found.pop("option")}
 
-    def crowds(self, trips: TripOptions) -> dict[str, Any]:
-        """Return what a cluster is asked to count, where that is all that the method must know of persons."""
-        method = find_method(self.method)
-        if trips.engine != SPARK or trips.time_hierarchy or not method.crowds or self.loss != DEFAULT_LOSS:
-            return {}
-        asked = self.keywords(trips)
-        # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
-        return {"k": asked["k"], "k_weight": None if asked["k_weight"] == AUTO else asked["k_weight"]}
+
+def warn_of_one(k: int, k_weight: object) -> None:
+    """Say that a k of 1 protects nobody."""
+    if k == 1 and k_weight is None:
+        note("WARNING: k is 1, which protects nobody")
+
+
+def given(*groups: DataclassInstance) -> Keywords:
+    """Return the options that were given, those that are not as they are by default, by their names in Python."""
+    return {
+        item.name: getattr(group, item.name)
+        for group in groups
+        for item in fields(group)
+        if getattr(group, item.name) != item.default
+    }
 
 
 def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
@@ -180,13 +198,13 @@ def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
         note(sentence)
 
 
-def with_query(source: str | None, query: str | None) -> Any:
+def with_query(source: str | None, query: str | None) -> str | QuerySource | None:
     """Return the trips of an INPUT and its --query, for functions that open trips themselves; None without INPUT."""
     if query is None:
         return source
     if source is None:
         raise InputError("a query was given, but no database", "add --against postgresql://USER@HOST/DATABASE")
-    return open_source(source, query)
+    return cast("QuerySource", open_source(source, query))
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -197,7 +215,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
         shared = [[_parameter(group, item) for item in fields(group)] for group in groups]
 
         @wraps(command)
-        def run(**values: Any) -> None:
+        def run(**values: object) -> None:
             filled = [
                 group(**{parameter.name: values.pop(parameter.name) for parameter in parameters})
                 for group, parameters in zip(groups, shared, strict=True)
@@ -213,7 +231,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
     return extend
 
 
-def _parameter(group: type, item: Any) -> inspect.Parameter:
+def _parameter(group: type, item: Field[object]) -> inspect.Parameter:
     default = inspect.Parameter.empty if item.default is MISSING else item.default
     hint = get_type_hints(group, include_extras=True)[item.name]
     return inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

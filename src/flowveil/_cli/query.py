@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from flowveil._cli import options
-from flowveil._cli.parse import pairs
 from flowveil._cli.terminal import note, print_json, progress, show, warn
 from flowveil._errors import InputError
-from flowveil._matrices import query as ask
+from flowveil._kinds import query as ask
 from flowveil._matrices import query_errors
 
 _BOX = "W,S,E,N"
@@ -42,9 +41,7 @@ def query(
             raise InputError("--against measures many queries, not one", "leave out the boxes, or --against")
         _measure(folder, against, as_json=as_json)
         return
-    stops = dict(enumerate(stop_bbox or [], start=1))
-    places = pairs(place_bbox or [], "--place-bbox")
-    answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stops, places=places)
+    answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stop_bbox, places=place_bbox)
     if as_json:
         print_json(asdict(answer) | {"warning": answer.warning})
         return

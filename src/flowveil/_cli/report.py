@@ -8,10 +8,9 @@ import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.parse import columns as parse_columns
 from flowveil._cli.terminal import print_json, progress
 from flowveil._errors import InputError
-from flowveil._report import report_numbers
+from flowveil._kinds import report_numbers
 
 
 def report(
@@ -41,7 +40,7 @@ def report(
         doing("drawing")
         if against is not None:
             options.tell_input(folder, columns, where)
-        path = fv.report(folder, trips, zones=zones, columns=parse_columns(columns), where=where, overwrite=overwrite)
+        path = fv.report(folder, trips, zones=zones, columns=columns, where=where, overwrite=overwrite)
     if against is None:
         typer.echo(f"wrote {path.name} in {path.parent} (safe to publish)")
     else:

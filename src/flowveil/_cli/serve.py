@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from flowveil._errors import InputError
-from flowveil._memory import parse_memory
+from flowveil._options import parse_memory
 
 
 def serve(

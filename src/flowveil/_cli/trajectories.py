@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ import typer
 
 from flowveil import trajectories as paths
 from flowveil._cli.options import (
+    WHOLE,
     Against,
     AsJson,
     Columns,
@@ -19,15 +20,16 @@ from flowveil._cli.options import (
     ReleaseFolder,
     Report,
     Where,
+    number,
     takes,
     tell_input,
 )
-from flowveil._cli.parse import columns as parse_columns
 from flowveil._cli.terminal import note, print_json, progress, show
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
-from flowveil._folder import check_file, find_target, private_file
-from flowveil._release import check_target
+from flowveil._folder import check_file, check_target, find_target, private_file
+from flowveil._options import Keywords, parse_users
+from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
@@ -50,7 +52,9 @@ class SampleOptions:
         str | None, typer.Option(metavar="W,S,E,N", help="A public box, in degrees; samples outside are dropped.")
     ] = None
     step: Annotated[str, typer.Option(help="Edge of a cell and step of time.")] = "100m,1min"
-    min_samples: Annotated[int, typer.Option(help="Drop users with fewer samples.")] = 1
+    min_samples: Annotated[
+        int, number(parse=parse_min_samples, metavar=WHOLE, help="Drop users with fewer samples.")
+    ] = 1
     columns: Columns = None
     where: Where = None
     memory: Annotated[
@@ -62,7 +66,7 @@ class SampleOptions:
         found = paths.read_trajectories(
             self.source,
             self.bbox,
-            columns=parse_columns(self.columns),
+            columns=self.columns,
             where=self.where,
             step=self.step,
             min_samples=self.min_samples,
@@ -78,7 +82,7 @@ class SampleOptions:
 def anonymize(
     samples: SampleOptions,
     output: Output,
-    k: Annotated[int, typer.Option("-k", help="Fewest users who share a trajectory.")] = 10,
+    k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
@@ -87,18 +91,17 @@ def anonymize(
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
     check_target(output, overwrite=overwrite)
+    keywords: Keywords = {
+        "variant": variant,
+        "max_extent": max_extent,
+        "max_duration": max_duration,
+        "memory": samples.memory,
+    }
+    parse_grouping(k, **keywords)
     with progress() as doing:
         doing("reading")
         data = samples.read()
-        release = paths.anonymize(
-            data,
-            k,
-            variant=variant,
-            max_extent=max_extent,
-            max_duration=max_duration,
-            memory=samples.memory,
-            tell=doing,
-        )
+        release = paths.anonymize(data, k, tell=doing, **keywords)
         folder = release.write(output, overwrite=overwrite, report=report)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
@@ -114,7 +117,7 @@ def verify(
     """Check every promise of a release on the samples it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
-        result = paths.verify(folder, against, columns=parse_columns(columns), where=where)
+        result = paths.verify(folder, against, columns=columns, where=where)
     if as_json:
         numbers = {"groups": result.groups, "users": result.users}
         told = {"where": result.where, "columns": result.columns}
@@ -131,7 +134,7 @@ def verify(
 @takes(SampleOptions)
 def gap(
     samples: SampleOptions,
-    k: Annotated[str, typer.Option("-k", metavar="K[,K]", help="Which k to measure.")] = "2,5,10",
+    k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
     plots: Plots = None,
     overwrite: OverwritePlots = False,
@@ -141,7 +144,7 @@ def gap(
     _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("reading")
-        found = paths.gap(samples.read(), _numbers(k), generalize=generalize, tell=doing)
+        found = paths.gap(samples.read(), k, generalize=generalize, tell=doing)
         figures = found.figures()
     _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
@@ -163,7 +166,7 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         tell_input(folder, columns, where)
-        found = paths.evaluate(folder, against, columns=parse_columns(columns), where=where, timezone=timezone)
+        found = paths.evaluate(folder, against, columns=columns, where=where, timezone=timezone)
         figures = found.figures()
     _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
@@ -173,8 +176,8 @@ def evaluate(
 @takes(SampleOptions)
 def baseline(
     samples: SampleOptions,
-    method: Annotated[str, typer.Option(help="w4m, nwa or tga.")] = "w4m",
-    k: Annotated[int, typer.Option("-k", help="Fewest users of a cluster.")] = 2,
+    method: Annotated[str, number(parse=parse_baseline, metavar="<str>", help="w4m, nwa or tga.")] = "w4m",
+    k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users of a cluster.")] = 2,
     as_json: AsJson = False,
 ) -> None:
     """Measure an older method on the same samples, to compare with. It writes nothing."""
@@ -184,13 +187,6 @@ def baseline(
         doing(f"clustering {len(data):,} trajectories")
         figures = paths.baseline(data, method, k).figures()
     _tell(figures, as_json)
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"-k got {text!r}", "write it like -k 2,5,10") from None
 
 
 def _check_plots(folder: Path | None, names: Sequence[str], *, overwrite: bool) -> None:
@@ -212,7 +208,7 @@ def _draw(folder: Path | None, pictures: dict[str, str], *, overwrite: bool) -> 
                 new.write_text(text, encoding="utf-8")
 
 
-def _tell(figures: dict[str, Any], as_json: bool) -> None:
+def _tell(figures: Mapping[str, object], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
@@ -221,7 +217,7 @@ def _tell(figures: dict[str, Any], as_json: bool) -> None:
     typer.echo("These figures are computed from the true samples: keep them private.", err=True)
 
 
-def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
+def _lines(figures: Mapping[str, object], indent: str = "") -> list[str]:
     lines = []
     for name, value in figures.items():
         if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
@@ -235,7 +231,7 @@ def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
 
 
 def _summary(release: paths.TrajectoryRelease) -> str:
-    facts: dict[str, Any] = release.audit
+    facts = release.audit
     return (
         f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
         f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"

@@ -9,11 +9,8 @@ import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.parse import columns as parse_columns
 from flowveil._cli.terminal import print_json, progress
 from flowveil._engine import describe_input
-from flowveil._errors import InputError
-from flowveil._release.write import FLOWS, TRAJECTORIES, find_release
 
 
 def verify(
@@ -31,17 +28,14 @@ def verify(
     as_json: options.AsJson = False,
 ) -> None:
     """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
-    found = find_release(folder)
-    if (found / TRAJECTORIES).is_file() and not (found / FLOWS).exists():
-        hint = "check it with flowveil trajectories verify DIR --against INPUT"
-        raise InputError(f"{str(folder)!r} is a release of trajectories", hint)
     with progress() as doing:
         doing("checking every promise")
         trips = options.with_query(against, query)
-        result = fv.verify(folder, trips, zones=zones, columns=parse_columns(columns), where=where, beside=beside)
+        result = fv.verify(folder, trips, zones=zones, columns=columns, where=where, beside=beside)
     if as_json:
+        counts = {"flows": result.flows} if isinstance(result, fv.Verification) else {"groups": result.groups}
         told = {"where": result.where, "columns": result.columns}
-        print_json({"verified": True, "flows": result.flows, "checks": list(result.checks), **told})
+        print_json({"verified": True, **counts, "checks": list(result.checks), **told})
         return
     for check in result.checks:
         typer.echo(f"  {'--' if check.startswith('not checked') else 'ok'}  {check}")

@@ -1,7 +1,16 @@
 """Methods side by side on the same flows."""
 
-from flowveil._compare.comparison import MOST_SECONDS, compare
+from flowveil._compare.comparison import MOST_SECONDS, compare, parse_comparison
 from flowveil._compare.folder import check_target, write_comparison
-from flowveil._compare.table import markdown, shown
+from flowveil._compare.table import Row, markdown, shown
 
-__all__ = ["MOST_SECONDS", "check_target", "compare", "markdown", "shown", "write_comparison"]
+__all__ = [
+    "MOST_SECONDS",
+    "Row",
+    "check_target",
+    "compare",
+    "markdown",
+    "parse_comparison",
+    "shown",
+    "write_comparison",
+]

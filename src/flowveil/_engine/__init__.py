@@ -8,12 +8,14 @@ from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.rows import Request
+from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
-from flowveil._engine.source import FileSource, QuerySource, Source, TableSource, open_source
+from flowveil._engine.source import FileSource, QuerySource, Readable, Source, TableSource, fingerprint, open_source
 from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
     "DUCKDB",
+    "SAMPLE_COLUMNS",
     "SPARK",
     "WEIGHT_UNIT",
     "Aggregate",
@@ -24,7 +26,9 @@ __all__ = [
     "Nodes",
     "PointCounts",
     "QuerySource",
+    "Readable",
     "Request",
+    "Samples",
     "Source",
     "TableSource",
     "Tree",
@@ -35,7 +39,9 @@ __all__ = [
     "count_points",
     "counting",
     "describe_input",
+    "fingerprint",
     "open_source",
+    "read_samples",
     "scan",
     "without_errors",
 ]

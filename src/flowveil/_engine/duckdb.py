@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -15,14 +15,15 @@ from flowveil._engine.database import query_reader, query_schema
 from flowveil._engine.source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
 from flowveil._errors import FlowveilError, InputError
 from flowveil._folder import scratch_folder
-from flowveil._memory import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
 
+    from pyarrow.dataset import Dataset
+
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
 _CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
-_SETTINGS = {
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "preserve_insertion_order": "false",
@@ -35,11 +36,12 @@ _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quo
 
 
 @contextmanager
-def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(source: Source, memory: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open DuckDB with a spill folder of its own; close it and remove the folder whatever happens.
 
     Spill files hold trips, so an unclosed connection would leave them on disk. DuckDB's own errors become InputErrors.
     Nothing can be read but the files of the source, and nothing written but spill files: whatever SQL came to be run.
+    memory: in bytes.
     """
     with scratch_folder() as folder:
         con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(folder)})
@@ -49,7 +51,7 @@ def connection(source: Source, memory: str | None = None) -> Iterator[duckdb.Duc
             con.execute("SET GLOBAL TimeZone = 'UTC'")  # conditions and ids do not depend on the machine
             _shut(con, source.paths if isinstance(source, FileSource) else ())
             if memory is not None:
-                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * parse_memory(memory) / 1000:.0f}KB'")
+                con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * memory / 1000:.0f}KB'")
             yield con
         except duckdb.Error as error:
             if "Out of Memory Error" in str(error):  # also where one query reads from another
@@ -97,9 +99,9 @@ def streamed(
             reader.close()
 
 
-def make_room(con: duckdb.DuckDBPyConnection, memory: str, arrays: float) -> None:
+def make_room(con: duckdb.DuckDBPyConnection, memory: int, arrays: float) -> None:
     """Leave so many bytes of the memory allowed to arrays; DuckDB spills what it has no room for any more."""
-    share = min(_DUCKDB_SHARE * parse_memory(memory), max(parse_memory(memory) - arrays, _LEAST))
+    share = min(_DUCKDB_SHARE * memory, max(memory - arrays, _LEAST))
     with suppress(duckdb.OutOfMemoryException):  # what it holds cannot be spilled: it keeps its share
         con.execute(f"SET memory_limit = '{share / 1000:.0f}KB'")
 
@@ -165,10 +167,11 @@ def read_text(con: duckdb.DuckDBPyConnection, source: FileSource, columns: list[
     table = f"read_csv({_names(source)}, {_CSV_OPTIONS}, all_varchar = true)"
     there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
-    return con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
+    reader: pa.RecordBatchReader = con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
+    return reader
 
 
-def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> Any:
+def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> pa.Table | Dataset | pa.RecordBatchReader:
     if isinstance(source, TableSource):
         return source.table
     if isinstance(source, CloudSource):

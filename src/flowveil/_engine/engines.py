@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from flowveil._engine import local, spark, spark_crowds, spark_spread
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
+from flowveil._options import parse_choice, parse_text
 from flowveil._processes import over_cores
 
 if TYPE_CHECKING:
@@ -25,17 +26,18 @@ DUCKDB, SPARK = "duckdb", "spark"
 
 def check_engine(engine: str, master: str | None) -> None:
     """Raise unless there is such an engine, and a master only where it has one."""
-    if engine not in (DUCKDB, SPARK):
-        raise UnknownNameError("engine", engine, (DUCKDB, SPARK))
-    if master is not None and engine != SPARK:
-        raise InputError("a master was given, but this engine has none", "add --engine spark")
+    parse_choice(engine, "engine", (DUCKDB, SPARK))
+    if master is not None:
+        parse_text(master, "master", "spark://HOST:PORT")
+        if engine != SPARK:
+            raise InputError("a master was given, but this engine has none", "add --engine spark")
 
 
 @contextmanager
 def counting(
     request: Request,
     index: Index,
-    memory: str | None = None,
+    memory: int | None = None,
     step: Index | None = None,
     *,
     engine: str = DUCKDB,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def aggregate(
     request: Request,
     index: Index,
-    memory: str | None = None,
+    memory: int | None = None,
     step: Index | None = None,
     watch: Watch | None = None,
 ) -> Aggregate:

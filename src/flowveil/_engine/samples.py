@@ -38,7 +38,7 @@ class Samples:
 
 
 def read_samples(
-    source: Source, columns: Mapping[str, str], where: Condition | None = None, memory: str | None = None
+    source: Source, columns: Mapping[str, str], where: Condition | None = None, memory: int | None = None
 ) -> Samples:
     """Read every usable row; times without a zone are taken as UTC."""
     with connection(source, memory) as con:

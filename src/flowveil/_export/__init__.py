@@ -1,5 +1,5 @@
 """Exports: a release in the formats of other tools."""
 
-from flowveil._export.formats import FORMATS, Export, export
+from flowveil._export.formats import FORMATS, Export, export_flows
 
-__all__ = ["FORMATS", "Export", "export"]
+__all__ = ["FORMATS", "Export", "export_flows"]

@@ -13,13 +13,16 @@ from flowveil._folder import check_file, check_folder, new_file, new_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from flowveil._matrices import NoisyRelease
+    from flowveil._release import Release
+
 # Format: the module that writes it, and the files of a folder; None: the format is one file.
 _WRITERS: dict[str, tuple[str, tuple[str, ...] | None]] = {
-    "geojson": ("_geojson", ("areas.geojson", "flows.geojson")),
-    "gpkg": ("_geopackage", None),
-    "flowmap-blue": ("_flowmap_blue", ("locations.csv", "flows.csv")),
-    "omx": ("_omx", None),
-    "skmob": ("_skmob", ("flows.csv", "tessellation.geojson")),
+    "geojson": ("geojson", ("areas.geojson", "flows.geojson")),
+    "gpkg": ("geopackage", None),
+    "flowmap-blue": ("flowmap_blue", ("locations.csv", "flows.csv")),
+    "omx": ("omx", None),
+    "skmob": ("skmob", ("flows.csv", "tessellation.geojson")),
 }
 FORMATS = tuple(_WRITERS)
 
@@ -32,8 +35,8 @@ class Export(NamedTuple):
     left_out: int  # flows that the format cannot hold, as an end has no place on the map
 
 
-def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
-    """Write the flows of a release folder in a format of other tools.
+def export_flows(release: Release | NoisyRelease, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
+    """Write the flows of a release in a format of other tools.
 
     to: "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
     "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of

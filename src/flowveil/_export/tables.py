@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._release import key_columns, read_release
-from flowveil._report import read_files
+from flowveil._folder import key_columns
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from flowveil._matrices import NoisyRelease
+    from flowveil._release import Release
 
-_FLOWS = "flows.parquet"
 _NEEDED = {"lon": "a center", "geometry": "an outline"}
 _MONDAY = datetime(2001, 1, 1, tzinfo=UTC)  # stands for every Monday where a format wants a date
 
@@ -54,16 +53,12 @@ class Tables:
                 )
 
 
-def read_tables(release: str | Path) -> Tables:
-    """Read the flows of a release folder."""
-    if _FLOWS not in read_files(release):
-        raise InputError(f"{str(release)!r} has no flows between areas", "export a release of flows")
-    content = read_release(release)
-    shown = ["area", "lon", "lat", "tiles", "geometry"]
-    names = content.areas["area"].to_pylist()
-    first = {name: row for row, name in reversed(list(enumerate(names)))}
-    areas = content.areas.select(shown).take([first[name] for name in sorted(first)])
-    return Tables(content.flows, areas, key_columns(content.flows, content.manifest))
+def read_tables(release: Release | NoisyRelease) -> Tables:
+    """Return the flows of a release, and each of its areas once, sorted by id."""
+    flows, areas = release.flows, release.areas
+    first = {name: row for row, name in reversed(list(enumerate(areas["area"].to_pylist())))}
+    shown = areas.select(["area", "lon", "lat", "tiles", "geometry"])
+    return Tables(flows, shown.take([first[name] for name in sorted(first)]), key_columns(flows, release.manifest))
 
 
 def _nowhere(what: str) -> InputError:
@@ -73,9 +68,7 @@ def _nowhere(what: str) -> InputError:
     )
 
 
-def as_moment(value: Any) -> str:
+def as_moment(value: int | datetime) -> str:
     """Return a value of the column `time` as a date and time; hours of a day or week are put into one week of 2001."""
-    if isinstance(value, int):
-        value = _MONDAY + timedelta(hours=value)
-    text: str = value.isoformat()
-    return text.replace("+00:00", "Z")
+    moment = _MONDAY + timedelta(hours=value) if isinstance(value, int) else value
+    return moment.isoformat().replace("+00:00", "Z")

@@ -3,11 +3,10 @@
 from flowveil._engine import WEIGHT_UNIT
 from flowveil._flows.build import build_flows, make_request
 from flowveil._flows.crowds import Crowds
-from flowveil._flows.flows import Flows, Provenance, add_by_group
-from flowveil._flows.people import LARGEST_CROWD, Measures, People, least_weight
+from flowveil._flows.flows import Flows, Provenance, add_by_group, check_flows
+from flowveil._flows.people import Measures, People, least_weight
 
 __all__ = [
-    "LARGEST_CROWD",
     "WEIGHT_UNIT",
     "Crowds",
     "Flows",
@@ -16,6 +15,7 @@ __all__ = [
     "Provenance",
     "add_by_group",
     "build_flows",
+    "check_flows",
     "least_weight",
     "make_request",
 ]

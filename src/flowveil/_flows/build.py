@@ -4,31 +4,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from flowveil._engine import DUCKDB, Request, counting
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._engine import DUCKDB, Request, check_engine, counting
+from flowveil._errors import InputError
 from flowveil._flows.assemble import assemble, count_crowds, grow_trees
 from flowveil._flows.flows import Flows, Provenance
 from flowveil._flows.matrices import check_groups
 from flowveil._flows.notes import check_counted, notes
-from flowveil._memory import parse_memory
-from flowveil._places import choose_places, parse_bbox
+from flowveil._options import (
+    AUTO,
+    check_flag,
+    parse_bbox,
+    parse_choice,
+    parse_k,
+    parse_k_weight,
+    parse_memory,
+    parse_names,
+)
+from flowveil._places import choose_places
 from flowveil._times import parse_hierarchy, parse_steps
 from flowveil._trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from flowveil._places import Places
+    from flowveil._places import Places, ZonesLike
     from flowveil._times import Levels, TimeSteps
+    from flowveil._trips import TripsLike
 
 
 def build_flows(
-    trips: Any,
+    trips: TripsLike,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
@@ -39,11 +49,11 @@ def build_flows(
     timezone: str | None = None,
     by: str | Sequence[str] = (),
     strict: bool = False,
-    memory: str | None = None,
+    memory: str | int | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
     k: int | None = None,
-    k_weight: float | None = None,
+    k_weight: float | Literal["auto"] | None = None,
     watch: Callable[[int, int | None], None] | None = None,
 ) -> Flows:
     """Count trips, distinct persons and weights between tiles.
@@ -56,29 +66,33 @@ def build_flows(
     time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or
     time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
     timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
-    with a matrix of its own.
+    with a matrix of its own, as a list or a text with commas between them.
     strict: raise on rows that cannot be used in place of dropping and counting them.
-    memory: what may be used, e.g. "2GB": reading spills to disk beyond it, and flows that would not fit are refused.
+    memory: what may be used, e.g. "2GB", or in bytes: reading spills to disk beyond it, and flows that would not fit
+    are refused.
     engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
     k, k_weight: with Spark and a unit, persons stay on the cluster, which counts the pairs of areas with at least k
-    persons (who stand for k_weight people). These flows serve releases that ask for as much or more, of methods that
-    choose among such pairs, with the loss "tiles". Without k, ids of persons come here.
+    persons (who stand for k_weight people; auto asks for no more than k persons). These flows serve releases that ask
+    for as much or more, of methods that choose among such pairs, with the loss "tiles": `Method.cluster_options` says
+    when. Without k, ids of persons come here.
     watch: called while rows are read, with how many were and how many there are (None if that is not known).
     """
-    table = trips if isinstance(trips, Trips) else read_trips(trips)
     box = None if bbox is None else parse_bbox(bbox)
-    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
+    allowed = None if memory is None else parse_memory(memory)
     levels, steps = _parse_time(time, time_hierarchy, timezone)
-    groups = (by,) if isinstance(by, str) else tuple(by)
+    groups = parse_names(by, "by")
+    check_engine(engine, master)
+    check_flag(strict, "strict")
+    k, k_weight = _parse_crowds(k, k_weight, levels)
+    table = trips if isinstance(trips, Trips) else read_trips(trips)
+    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
     check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
-    if k is not None and levels is not None:
-        raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
     with counting(
         request,
         places.index,
-        memory,
+        allowed,
         None if steps is None else steps.index,
         engine=engine,
         master=master,
@@ -92,7 +106,7 @@ def build_flows(
             flows = replace(flows, people=count_crowds(cluster, counted, ends, k, k_weight))
     return replace(
         flows,
-        memory=None if memory is None else parse_memory(memory),
+        memory=allowed,
         provenance=Provenance(
             source=table.source,
             columns=table.mapping,
@@ -112,6 +126,21 @@ def build_flows(
             notes=notes(table, request, counted, places),
         ),
     )
+
+
+def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[int | None, float | None]:
+    """Return what a cluster is asked to count; auto, k times the mean weight, asks for no more than k persons.
+
+    Few pairs of k persons fail with auto: there is no need to know the mean before counting.
+    """
+    people = parse_k_weight(k_weight)
+    if k is None:
+        if people is not None:
+            raise InputError("k_weight was given, but no k", "give both, or leave both to anonymize")
+        return None, None
+    if levels is not None:
+        raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
+    return parse_k(k), None if people == AUTO else people
 
 
 def _parse_time(
@@ -140,9 +169,9 @@ def make_request(
 ) -> Request:
     """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
     names = needed(trips.columns, trips.available, by_zone=places.by_zone)
-    for column in filter(None, (unit, weight)):
-        if column not in trips.available:
-            raise UnknownNameError("column", column, trips.available)
+    for column in (unit, weight):
+        if column is not None:
+            parse_choice(column, "column", trips.available)
     if unit == "trip":
         raise InputError("a unit cannot be called 'trip': releases that count trips use that word", "rename the column")
     count = trips.columns.get("count") if places.by_zone or "count" in trips.mapping else None

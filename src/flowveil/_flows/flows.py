@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
 from flowveil._flows.people import Measures, People
+from flowveil._options import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,6 +156,13 @@ class Flows:
             lowest_above(self.origins, group, self.origin[inside], count),
             lowest_above(self.destinations, group, self.destination[inside], count),
         )
+
+
+def check_flows(value: object) -> Flows:
+    """Return flows, or raise if these are none."""
+    if not isinstance(value, Flows):
+        raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")
+    return value
 
 
 def _visits_by_group(people: People | Crowds, group: IntArray) -> tuple[IntArray, IntArray]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
+from flowveil._options import parse_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil import _engine as engine
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
     from flowveil._times import TimeSteps
 
 # Columns of a release that a group cannot be called by, in any case: SQL does not tell Trips from trips.
@@ -23,8 +24,7 @@ _RESERVED = frozenset({"origin", "destination", "time", "time_end", "trips", "pe
 def check_groups(by: Sequence[str], available: Sequence[str], unit: str | None) -> None:
     """Raise unless groups can be told apart by these columns."""
     for column in by:
-        if column not in available:
-            raise UnknownNameError("column", column, available)
+        parse_choice(column, "column", available)
         if column.lower() in _RESERVED:
             raise InputError(f"a group cannot be called {column!r}: releases use that name", "rename the column")
         if column == unit:
@@ -38,7 +38,7 @@ def number_matrices(
 ) -> tuple[IntArray | None, pa.Table | None]:
     """Return the matrix of every entry, and the key of every matrix, sorted: `time` if there are steps, then groups."""
     codes: list[IntArray] = []
-    columns: list[tuple[str, pa.Array]] = []
+    columns: list[tuple[str, Column]] = []
     if steps is not None and counted.time is not None:
         distinct, code = np.unique(counted.time, return_inverse=True)
         codes.append(code)
@@ -52,5 +52,8 @@ def number_matrices(
     for code, (_, values) in zip(codes, columns, strict=True):
         key = key * len(values) + code
     _, first, matrix = np.unique(key, return_index=True, return_inverse=True)
-    keys = {name: values.take(pa.array(code[first])) for code, (name, values) in zip(codes, columns, strict=True)}
+    keys = {
+        name: values.take(pa.array(code[first], pa.int64()))
+        for code, (name, values) in zip(codes, columns, strict=True)
+    }
     return matrix, pa.table(keys)

@@ -7,12 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flowveil._engine import WEIGHT_UNIT
-from flowveil._errors import InputError
+from flowveil._options import parse_k_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
-
-LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +45,5 @@ def least_weight(k_weight: float | Fraction | None) -> int:
     """Return the weight that is enough for so many people, in millionths; 0 where none is asked for."""
     if k_weight is None:
         return 0
-    if not 1 / WEIGHT_UNIT <= k_weight <= LARGEST_CROWD:
-        raise InputError(f"k_weight is {float(k_weight)!r}", "k_weight is a positive number of people")
+    parse_k_weight(k_weight)
     return int(-(-k_weight * WEIGHT_UNIT // 1))

@@ -1,11 +1,7 @@
-"""Files and folders: what appears whole or not at all, private neighbors, locks, JSON that anyone may have written."""
+"""What a release is: the files of its folder and beside it, their kinds, writing them whole, reading with suspicion."""
 
+from flowveil._folder.columns import key_columns
 from flowveil._folder.files import (
-    ASSIGNMENT,
-    AUDIT,
-    BESIDE,
-    MEMBERS,
-    PRIVATE_REPORT,
     check_file,
     check_folder,
     find_target,
@@ -16,18 +12,74 @@ from flowveil._folder.files import (
     public_file,
     settle,
 )
-from flowveil._folder.json import parse_json, read_json
+from flowveil._folder.fingerprint import fingerprint_files, fingerprint_text
+from flowveil._folder.json import Json, parse_json, read_json
+from flowveil._folder.kinds import Kind, find_kind, kind_of
+from flowveil._folder.manifests import Audit, Manifest, Promise, Settings, Spending
+from flowveil._folder.names import (
+    AREAS,
+    ASSIGNMENT,
+    AUDIT,
+    BESIDE,
+    CELLS,
+    CROWDS,
+    ELSEWHERE,
+    FLOWS,
+    MANIFEST,
+    MEMBERS,
+    NOISE,
+    PRIVATE_REPORT,
+    REPORT,
+    SIDES,
+    TIMES,
+    TOTAL,
+    TRAJECTORIES,
+)
+from flowveil._folder.reading import Files, Remembered, find_release, read_audit, read_files, read_manifest, remembered
 from flowveil._folder.scratch import own_folder, scratch_folder
+from flowveil._folder.shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
+from flowveil._folder.writing import add_private, add_report, addition, check_target, write_folder
 
 __all__ = [
+    "AREAS",
     "ASSIGNMENT",
     "AUDIT",
     "BESIDE",
+    "CELLS",
+    "CROWDS",
+    "ELSEWHERE",
+    "FLOWS",
+    "MANIFEST",
     "MEMBERS",
+    "NOISE",
     "PRIVATE_REPORT",
+    "REPORT",
+    "SIDES",
+    "TIMES",
+    "TOTAL",
+    "TRAJECTORIES",
+    "Audit",
+    "Files",
+    "Json",
+    "Kind",
+    "Manifest",
+    "Promise",
+    "Remembered",
+    "Settings",
+    "Spending",
+    "add_private",
+    "add_report",
+    "addition",
     "check_file",
     "check_folder",
+    "check_target",
+    "find_kind",
+    "find_release",
     "find_target",
+    "fingerprint_files",
+    "fingerprint_text",
+    "key_columns",
+    "kind_of",
     "make_private",
     "new_file",
     "new_folder",
@@ -35,7 +87,15 @@ __all__ = [
     "parse_json",
     "private_file",
     "public_file",
+    "read_audit",
+    "read_files",
     "read_json",
+    "read_manifest",
+    "remembered",
     "scratch_folder",
     "settle",
+    "shape_from_geojson",
+    "shapes_from_wkb",
+    "shapes_from_wkt",
+    "write_folder",
 ]

@@ -1,38 +1,38 @@
 """Frequency matrices of any dimension, and their release with noise."""
 
 from flowveil._matrices.advice import WARNING as ADVICE_WARNING
-from flowveil._matrices.advice import advise
-from flowveil._matrices.answers import Answer, query
+from flowveil._matrices.advice import advise, parse_trips
+from flowveil._matrices.answers import Answer, query_noisy
 from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_matrix, matrix_of_flows
+from flowveil._matrices.counting import CountingOptions, choose_noise, count_for_noise
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.measure import query_errors
-from flowveil._matrices.methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
+from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.points import Grid, Matrix, Points
-from flowveil._matrices.read import check_sums, is_noisy
+from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
-from flowveil._matrices.verify import verify_noisy
 
 __all__ = [
     "ADVICE_WARNING",
     "DEFAULT_CELLS",
     "LAPLACE",
-    "MOSAIC",
-    "TILE_METHODS",
     "Answer",
+    "CountingOptions",
     "Grid",
     "Matrix",
     "NoisyRelease",
     "Points",
     "add_noise",
-    "adds_noise",
     "advise",
     "build_frame_matrix",
     "build_matrix",
     "build_tile_matrix",
     "check_sums",
-    "is_noisy",
+    "choose_noise",
+    "count_for_noise",
     "matrix_of_flows",
-    "query",
+    "parse_trips",
     "query_errors",
-    "verify_noisy",
+    "query_noisy",
+    "read_noisy",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from flowveil._matrices.mosaic import Leaves
 from flowveil._matrices.release import add_noise
 from flowveil._matrices.tiles import TileGrid
 from flowveil._matrices.workloads import answer_boxes, make_workload, mre
-from flowveil._noise import check_epsilon
+from flowveil._options import parse_bound, parse_cells, parse_epsilons, parse_whole
 from flowveil._synthetic import CITY_BBOX, City
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from flowveil._arrays import IntArray
     from flowveil._matrices.points import Matrix
     from flowveil._matrices.workloads import Workload
 
@@ -33,38 +34,47 @@ WARNING = (
 )
 
 
+def parse_trips(value: object) -> int:
+    """Return about how many trips there are."""
+    return parse_whole(value, "trips", f"give a whole number from 1 to {_MOST_TRIPS:,}", 1, _MOST_TRIPS)
+
+
 def advise(
-    epsilons: Iterable[float], trips: int = 200_000, max_trips_per_person: int = 1, cells: int = DEFAULT_CELLS
-) -> list[dict[str, Any]]:
+    epsilons: str | Iterable[float], trips: int = 200_000, max_trips_per_person: int = 1, cells: int = DEFAULT_CELLS
+) -> list[dict[str, float | str | None]]:
     """Return for each epsilon and method the boxes of a release and its mean relative error in percent.
 
     trips: about how many trips you have, as far as the public knows. max_trips_per_person: what one person may
     contribute; 1 also stands for protecting single trips.
     """
-    budgets = [check_epsilon(epsilon) for epsilon in epsilons]
-    if not 1 <= trips <= _MOST_TRIPS:
-        raise InputError(f"{trips} trips were given", f"give a whole number from 1 to {_MOST_TRIPS:,}")
-    if max_trips_per_person < 1:
-        raise InputError(f"max_trips_per_person is {max_trips_per_person}", "it is a whole number, 1 or more")
+    budgets, cells = parse_epsilons(epsilons), parse_cells(cells)
+    trips = parse_trips(trips)
+    max_trips_per_person = parse_bound(max_trips_per_person)
     city = City(persons=max(1, trips // 20)).trips(trips)
     matrix, tiles = build_matrix(city, CITY_BBOX, cells), build_tile_matrix(city, CITY_BBOX)
     workloads = [make_workload(matrix.points, *kind, queries=_QUERIES) for kind in _WORKLOADS]
     lattice = lay_grid(tiles.grid, cells) if isinstance(tiles.grid, TileGrid) else np.zeros((0, 0), np.int64)
     return [
-        {"epsilon": epsilon, "method": name}
-        | _try(tiles if name == MOSAIC else matrix, name, epsilon / max_trips_per_person, workloads, lattice)
+        {
+            "epsilon": epsilon,
+            "method": name,
+            **_try(tiles if name == MOSAIC else matrix, name, epsilon / max_trips_per_person, workloads, lattice),
+        }
         for epsilon in budgets
         for name in (*BOX_METHODS, MOSAIC)
     ]
 
 
-def _try(matrix: Matrix, name: str, epsilon: float, workloads: list[Workload], lattice: Any) -> dict[str, Any]:
+def _try(
+    matrix: Matrix, name: str, epsilon: float, workloads: list[Workload], lattice: IntArray
+) -> dict[str, float | str | None]:
     """Release the city once and measure; figures are null where the method refuses."""
     try:
-        boxes = add_noise(matrix, name, epsilon).boxes
+        release = add_noise(matrix, name, epsilon)
     except InputError as refused:
-        return {"boxes": None, "refused": refused.message} | {workload.name: None for workload in workloads}
-    figures: dict[str, Any] = {"boxes": len(boxes), "refused": None}
+        return {"boxes": None, "refused": refused.message, **{workload.name: None for workload in workloads}}
+    boxes = release.boxes
+    figures: dict[str, float | str | None] = {"boxes": len(release.counts), "refused": None}
     for workload in workloads:
         if isinstance(boxes, Boxes):
             answers = answer_boxes(workload, boxes)

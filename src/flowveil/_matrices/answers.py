@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
 
+from flowveil._arrays import filled
 from flowveil._errors import InputError
-from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._folder import CELLS
+from flowveil._matrices.read import check_sums
 from flowveil._noise import variance
-from flowveil._places import parse_bbox
+from flowveil._options import parse_bbox, parse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable
 
     import numpy.typing as npt
     import pyarrow as pa
 
     from flowveil._arrays import BoolArray, FloatArray
-    from flowveil._matrices.read import WrittenRelease
+    from flowveil._matrices.release import NoisyRelease
     from flowveil._places import BoundingBox
 
 _CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
@@ -79,37 +81,38 @@ class _Cover:
         return _Cover(self.share[rows], self.inside[rows], self.touched[rows])
 
 
-def query(
-    release: str | Path,
+def query_noisy(
+    written: NoisyRelease,
     *,
     origin: str | Iterable[float] | None = None,
     destination: str | Iterable[float] | None = None,
-    stops: Mapping[int, str | Iterable[float]] | None = None,
-    places: Mapping[str, str | Iterable[float]] | None = None,
+    stops: Mapping[int, str | Iterable[float]] | Iterable[str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | Iterable[str] | None = None,
 ) -> Answer:
     """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
 
-    stops: boxes by the number of the stop, from 1. places: boxes by the names in the manifest, e.g. of frames. A place
-    without a box may be anywhere.
+    stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
+    frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
     """
-    written = read_noisy(release)
-    check_sums(written.manifest)
-    wanted = {"origin": origin, "destination": destination}
-    wanted |= {f"stop {number}": box for number, box in (stops or {}).items()} | dict(places or {})
+    numbered = stops if isinstance(stops, Mapping) else dict(enumerate(stops or (), start=1))
+    wanted = {"origin": origin, "destination": destination} | {f"stop {at}": box for at, box in numbered.items()}
+    wanted |= parse_pairs(places or {}, "place_bbox")
     boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}
+    check_sums(written.manifest)
     known = written.manifest["options"].get("places", ["origin", "destination"])
     for name in boxes:
         if name not in known:
             raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
     everywhere = np.ones(len(written.counts), bool)
     cover = _Cover(everywhere.astype(np.float64), everywhere, everywhere)
+    cover_place = _of_cells if CELLS in written.tables else _of_areas
     for place, box in boxes.items():
-        one = _of_cells(written, place, box) if written.areas is None else _of_areas(written, written.areas, place, box)
+        one = cover_place(written, place, box)
         cover = cover.also(one)
     return _answer(written, cover)
 
 
-def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
+def _answer(release: NoisyRelease, cover: _Cover) -> Answer:
     """Return the sum of the shares of all boxes, and what it can be at least and at most."""
 
     def total(share: FloatArray | BoolArray) -> tuple[float, float]:
@@ -133,7 +136,7 @@ def _answer(release: WrittenRelease, cover: _Cover) -> Answer:
     )
 
 
-def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
+def _of_cells(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     """Return how the boxes of cells lie in a query at one place."""
     options = release.manifest["options"]
     west, south, east, north = options["bbox"]
@@ -147,9 +150,9 @@ def _of_cells(release: WrittenRelease, place: str, box: BoundingBox) -> _Cover:
     return _Cover(share, share == 1, share > 0)
 
 
-def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: BoundingBox) -> _Cover:
+def _of_areas(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     """Return how flows lie in a query at one of their ends. All trips lie in the bbox of the release."""
-    areas = areas.filter(np.array(areas["side"].to_pylist()) == place)
+    areas = release.areas.filter(np.array(release.areas["side"].to_pylist()) == place)
     whole = tuple(release.manifest["options"]["bbox"])
     shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
     low, high = _extent(areas, shapes)
@@ -157,7 +160,7 @@ def _of_areas(release: WrittenRelease, areas: pa.Table, place: str, box: Boundin
     inside = shapely.clip_by_rect(shapes, *whole)
     size = shapely.area(inside)
     part = shapely.area(shapely.clip_by_rect(inside, *box)) / np.where(size > 0, size, 1)
-    # An area that only touches the edge of the bbox counts where its centre comes nearest to the bbox.
+    # An area that only touches the edge of the bbox counts where its center comes nearest to the bbox.
     center = np.column_stack([areas["lon"].to_numpy(), areas["lat"].to_numpy()])
     center = np.clip(center, whole[:2], whole[2:])
     nearest = ((box[:2] <= center) & (center <= box[2:])).all(axis=1)
@@ -174,6 +177,6 @@ def _extent(areas: pa.Table, shapes: npt.NDArray[np.object_]) -> tuple[FloatArra
     """Return the corners of boxes that hold all tiles of areas: those of a coarse H3 cell reach out of its outline."""
     bounds = shapely.bounds(shapes)
     low, high = bounds[:, :2], bounds[:, 2:]
-    several = np.asarray(areas["tiles"].fill_null(0).to_numpy()) != 1
+    several = filled(areas["tiles"], 0) != 1
     reach = np.where(several[:, None], _REACH * (high - low), 0)
     return low - reach, high + reach

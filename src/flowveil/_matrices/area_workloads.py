@@ -64,5 +64,5 @@ def answer_runs(
 
 def _running(tile_of_cell: IntArray, tiles: int) -> FloatArray:
     """Return how many cells lie in the tiles before each tile."""
-    found = tile_of_cell.ravel()
-    return np.append(0.0, np.cumsum(np.bincount(found[found >= 0], minlength=tiles)))
+    owner = tile_of_cell.ravel()
+    return np.append(0.0, np.cumsum(np.bincount(owner[owner >= 0], minlength=tiles)))

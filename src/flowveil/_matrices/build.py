@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowveil import _engine as engine
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._matrices.points import Grid, Matrix, Origin, Points
+from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
-from flowveil._places import Zones, parse_bbox
+from flowveil._options import parse_bbox, parse_bound, parse_cells, parse_choice, parse_memory, parse_names
+from flowveil._places import Zones
 from flowveil._trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flowveil._flows import Flows
-    from flowveil._places import BoundingBox
+    from flowveil._places import BoundingBox, ZonesLike
+    from flowveil._trips import TripsLike
 
 DEFAULT_CELLS = 1000
-_MOST_CELLS = 1_000_000
-_MOST_TRIPS = 1_000_000  # of a person
 _ENDS = {
     "both": ("start_lon", "start_lat", "end_lon", "end_lat"),
     "origin": ("start_lon", "start_lat"),
@@ -34,15 +34,15 @@ _PLACES = {"start": "origin", "end": "destination"}
 
 
 def build_matrix(
-    trips: Any,
+    trips: TripsLike,
     bbox: str | Iterable[float] | None,
     cells: int = DEFAULT_CELLS,
     *,
     ends: str = "both",
-    stops: Sequence[str] = (),
+    stops: str | Sequence[str] = (),
     unit: str | None = None,
     max_trips_per_person: int | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Matrix:
     """Count trips by cell of a grid of 2 (one end), 4 (both ends) or more (with stops) dimensions.
 
@@ -51,31 +51,36 @@ def build_matrix(
     lat, ... of stops on the way. unit: column of persons, of whom each contributes at most `max_trips_per_person`
     trips, drawn uniformly; without it one trip is what is protected.
     """
+    box, cells = public_box(bbox), parse_cells(cells)
+    parse_choice(ends, "end", _ENDS)
+    stops = parse_names(stops, "stops")
+    memory = None if memory is None else parse_memory(memory)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
-    grid = Grid(public_box(bbox), check_cells(cells), names)
-    found = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
-    return Matrix(Points(found.cells, found.trips, grid.lengths), grid, unit, most, _origin(table, found))
+    grid = Grid(box, cells, names)
+    counted = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
+    return Matrix(Points(counted.cells, counted.trips, grid.lengths), grid, unit, most, _provenance(table, counted))
 
 
 def build_tile_matrix(
-    trips: Any,
+    trips: TripsLike,
     bbox: str | Iterable[float] | None = None,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Matrix:
     """Count trips by pair of H3 tiles of a public box, or of zones; other options as for `build_matrix`.
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
     zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
     """
+    memory = None if memory is None else parse_memory(memory)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     if zones is None:
@@ -87,16 +92,16 @@ def build_tile_matrix(
         tiles = make_zone_grid(zones, hierarchy, table.mapping)
         columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
     request = _request(table, columns, unit)
-    found = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
-    cells = tiles.positions(found.cells.astype(np.uint64).ravel()).reshape(-1, 2)
+    counted = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
+    cells = tiles.positions(counted.cells.astype(np.uint64).ravel()).reshape(-1, 2)
     inside = (cells >= 0).all(axis=1)
-    points = Points(cells[inside], found.trips[inside], tiles.lengths)
-    origin = replace(
-        _origin(table, found),
+    points = Points(cells[inside], counted.trips[inside], tiles.lengths)
+    provenance = replace(
+        _provenance(table, counted),
         zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
-        outside_bbox=found.outside_bbox + int(found.trips[~inside].sum()),
+        outside_bbox=counted.outside_bbox + int(counted.trips[~inside].sum()),
     )
-    return Matrix(points, tiles, unit, most, origin)
+    return Matrix(points, tiles, unit, most, provenance)
 
 
 def matrix_of_flows(flows: Flows) -> Matrix:
@@ -109,10 +114,10 @@ def matrix_of_flows(flows: Flows) -> Matrix:
     ends = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
     cells = np.column_stack([grid.positions(tree.key[leaf]) for tree, leaf in ends])
     inside = (cells >= 0).all(axis=1)
-    origin = Origin(
+    provenance = Provenance(
         flows.provenance.source, flows.provenance.zones, flows.provenance.columns, flows.provenance.where, flows.total
     )
-    return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, origin=origin)
+    return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, provenance=provenance)
 
 
 def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
@@ -122,13 +127,6 @@ def public_box(bbox: str | Iterable[float] | None) -> BoundingBox:
             "differential privacy needs a bbox", "give --bbox W,S,E,N: the extent of the trips themselves is private"
         )
     return parse_bbox(bbox)
-
-
-def check_cells(cells: int) -> int:
-    """Return the cells of a side, or raise."""
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= _MOST_CELLS:
-        raise InputError(f"the grid has {cells} cells a side", f"give a whole number from 1 to {_MOST_CELLS:,}")
-    return cells
 
 
 def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.Request:
@@ -143,15 +141,15 @@ def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.
     return engine.Request(source=trips.source, columns=columns, where=where, count=counted, unit=unit)
 
 
-def _origin(trips: Trips, found: engine.PointCounts) -> Origin:
-    return Origin(
+def _provenance(trips: Trips, counted: engine.PointCounts) -> Provenance:
+    return Provenance(
         source=trips.source,
         columns=trips.mapping,
         where=trips.where,
-        rows=found.rows,
-        dropped=found.dropped,
-        outside_bbox=found.outside_bbox,
-        beyond_bound=found.beyond_bound,
+        rows=counted.rows,
+        dropped=counted.dropped,
+        outside_bbox=counted.outside_bbox,
+        beyond_bound=counted.beyond_bound,
     )
 
 
@@ -172,15 +170,11 @@ def _bound(trips: Trips, unit: str | None, most: int | None) -> int:
             "to protect persons, the trips that count of each must be bounded",
             "give --max-trips-per-person N, without looking at the trips; noise grows with N",
         )
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= _MOST_TRIPS:
-        raise InputError(f"max_trips_per_person is {most}", "it is a whole number, 1 or more; noise grows with it")
-    return most
+    return parse_bound(most)
 
 
 def _coordinates(trips: Trips, ends: str, stops: Sequence[str]) -> dict[str, str]:
     """Return the column of each axis by its name: ends first, then stops."""
-    if ends not in _ENDS:
-        raise UnknownNameError("end", ends, _ENDS)
     missing = [name for name in _ENDS[ends] if name not in trips.columns]
     if missing:
         raise InputError(

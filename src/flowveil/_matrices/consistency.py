@@ -44,5 +44,5 @@ def reconcile(ledger: Ledger, leaves: IntArray) -> FloatArray:
     for nodes in levels[1:]:
         above = parent[nodes]
         final[nodes] += (final[above] - below[above]) * uncertain[nodes] / spread[above]
-    found: FloatArray = final[leaves]
-    return found
+    estimates: FloatArray = final[leaves]
+    return estimates

@@ -115,8 +115,8 @@ def make_plan(noisy: IntArray, ledger: Ledger, lengths: tuple[int, ...], cut_sha
 
 def stops(wanted: FloatArray) -> BoolArray:
     """Which nodes are not worth a split, judged by how many slabs their noisy counts deserve."""
-    found: BoolArray = wanted < _STOP
-    return found
+    leaves: BoolArray = wanted < _STOP
+    return leaves
 
 
 def _root(points: Points, ledger: Ledger) -> _Level:
@@ -193,8 +193,8 @@ def _renumber(level: _Level, nodes: IntArray) -> IntArray:
     """Return the position in `nodes` of the node that holds each point, -1 for none."""
     rank = np.full(len(level.node) + 1, -1, np.int64)  # the last entry stands for points in leaves
     rank[nodes] = np.arange(len(nodes))
-    found: IntArray = rank[level.of_point]
-    return found
+    ranks: IntArray = rank[level.of_point]
+    return ranks
 
 
 def _flat(cuts: list[IntArray]) -> tuple[IntArray, IntArray, IntArray]:

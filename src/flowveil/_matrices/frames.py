@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +12,17 @@ import pyarrow.compute as pc
 
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
-from flowveil._matrices.build import DEFAULT_CELLS, check_cells, public_box
-from flowveil._matrices.points import Grid, Matrix, Origin, Points
+from flowveil._matrices.build import DEFAULT_CELLS, public_box
+from flowveil._matrices.points import Grid, Matrix, Points, Provenance
 from flowveil._noise import public_random
-from flowveil._trajectories.read import describe
+from flowveil._options import parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
+from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine.samples import Samples
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._engine import Readable, Samples
 
 DEFAULT_FRAMES = "morning=6-10,noon=11-14,evening=17-21"
 _HOUR = 3_600_000_000  # in microseconds
@@ -29,16 +30,16 @@ _FRAME = re.compile(r"(?:(?P<name>[\w -]{1,40})=)?(?P<start>\d{1,2})-(?P<end>\d{
 
 
 def build_frame_matrix(
-    samples: Any,
+    samples: Readable,
     bbox: str | Iterable[float] | None,
     cells: int = DEFAULT_CELLS,
     *,
     frames: str = DEFAULT_FRAMES,
     max_trips_per_person: int | None = None,
     timezone: str = "UTC",
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Matrix:
     """Count days of persons by the cells they were first seen in during each frame; two axes for each frame.
 
@@ -47,18 +48,20 @@ def build_frame_matrix(
     `max_trips_per_person` days count, drawn uniformly.
     """
     named = parse_frames(frames)
-    grid = Grid(public_box(bbox), check_cells(cells), tuple(named))
-    if max_trips_per_person is None or isinstance(max_trips_per_person, bool) or max_trips_per_person < 1:
+    grid = Grid(public_box(bbox), parse_cells(cells), tuple(named))
+    if max_trips_per_person is None:
         raise InputError(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
         )
-    source = describe(samples, columns, where)
+    most, timezone = parse_bound(max_trips_per_person), parse_timezone(timezone)
+    memory = None if memory is None else parse_memory(memory)
+    source = open_samples(samples, columns, where)
     read = replace(source, where=without_errors(source.where)).read(memory)
     user, places, seen = _days(read, list(named.values()), timezone)
     inside = _inside(places, grid.bbox)
-    kept = _bounded(user[inside], max_trips_per_person)
+    kept = _bounded(user[inside], most)
     distinct, counts = np.unique(_cells(places[inside][kept], grid), axis=0, return_counts=True)
-    origin = Origin(
+    provenance = Provenance(
         source=source.source,
         columns=source.mapping,
         where=source.where,
@@ -68,28 +71,25 @@ def build_frame_matrix(
         beyond_bound=int(inside.sum() - kept.sum()),
     )
     points = Points(distinct.reshape(-1, 2 * len(named)), counts.astype(np.int64), grid.lengths)
-    return Matrix(points, grid, source.columns["user"], max_trips_per_person, origin)
+    return Matrix(points, grid, source.columns["user"], most, provenance)
 
 
 def parse_frames(text: str) -> dict[str, tuple[int, int]]:
     """Return first and last hour (excluded) of each frame by name."""
-    found: dict[str, tuple[int, int]] = {}
-    for part in text.split(","):
+    frames: dict[str, tuple[int, int]] = {}
+    for part in parse_text(text, "frames", DEFAULT_FRAMES).split(","):
         match = _FRAME.fullmatch(part.strip())
         start, end = (int(match["start"]), int(match["end"])) if match else (0, 0)
         name = (match["name"] if match else None) or f"{start}-{end}"
-        if not 0 <= start < end <= 24 or name in found:
+        if not 0 <= start < end <= 24 or name in frames:
             raise InputError(f"{part!r} is not a frame of a day", f"write frames like {DEFAULT_FRAMES}")
-        found[name] = (start, end)
-    return found
+        frames[name] = (start, end)
+    return frames
 
 
-def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, Any, int]:
+def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, FloatArray, int]:
     """Return person and places (one row a day, lon and lat of each frame in turn), and how many days had a sample."""
-    try:
-        local = pc.local_timestamp(pa.array(samples.time, pa.timestamp("us", tz=timezone)))
-    except pa.ArrowException:
-        raise InputError(f"there is no time zone {timezone!r}", "write it like Europe/Paris") from None
+    local = pc.local_timestamp(cast("pa.TimestampArray", pa.array(samples.time, pa.timestamp("us", tz=timezone))))
     moment = np.asarray(local.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
     day, hour = moment // (24 * _HOUR), moment % (24 * _HOUR) // _HOUR
     order = np.lexsort((samples.lat, samples.lon, samples.time, day, samples.user))
@@ -104,11 +104,10 @@ def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tup
     return days[whole, 0], places[whole].reshape(-1, 2 * len(frames)), len(days)
 
 
-def _inside(places: Any, bbox: tuple[float, float, float, float]) -> BoolArray:
+def _inside(places: FloatArray, bbox: tuple[float, float, float, float]) -> BoolArray:
     west, south, east, north = bbox
     lon, lat = places[:, ::2], places[:, 1::2]
-    found: BoolArray = ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1)
-    return found
+    return np.asarray(((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1), bool)
 
 
 def _bounded(user: IntArray, most: int) -> BoolArray:
@@ -122,9 +121,9 @@ def _bounded(user: IntArray, most: int) -> BoolArray:
     return kept
 
 
-def _cells(places: Any, grid: Grid) -> IntArray:
+def _cells(places: FloatArray, grid: Grid) -> IntArray:
     west, south, east, north = grid.bbox
     low = np.tile([west, south], len(grid.places))
     size = np.tile([east - west, north - south], len(grid.places))
-    found: IntArray = np.minimum(np.floor((places - low) / size * grid.cells), grid.cells - 1).astype(np.int64)
-    return found
+    cells: IntArray = np.minimum(np.floor((places - low) / size * grid.cells), grid.cells - 1).astype(np.int64)
+    return cells

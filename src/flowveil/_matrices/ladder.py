@@ -47,8 +47,8 @@ class Ladder:
 
     def nodes(self, level: IntArray, area: IntArray) -> IntArray:
         """Return the nodes of the tree that areas are."""
-        found: IntArray = self.node[self.first[level] + area]
-        return found
+        nodes: IntArray = self.node[self.first[level] + area]
+        return nodes
 
 
 def make_ladder(tree: Hierarchy) -> Ladder:
@@ -82,12 +82,12 @@ def make_ladder(tree: Hierarchy) -> Ladder:
 
 def _finest(tree: Hierarchy, nodes: IntArray) -> IntArray:
     """Return the lowest nodes with the same tiles: an only child says the same as its parent, more precisely."""
-    found = nodes.copy()
+    deepest = nodes.copy()
     while True:
-        lone = (found != ROOT) & (tree.end_child[found] - tree.first_child[found] == 1)
+        lone = (deepest != ROOT) & (tree.end_child[deepest] - tree.first_child[deepest] == 1)
         if not lone.any():
-            return found
-        found[lone] = tree.first_child[found[lone]]
+            return deepest
+        deepest[lone] = tree.first_child[deepest[lone]]
 
 
 def runs(leaf: IntArray, parent: IntArray) -> tuple[IntArray, IntArray]:

@@ -47,5 +47,5 @@ def laplace(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) 
         )
     cells = points.cells[:, 0] * second + points.cells[:, 1]
     order = np.argsort(cells)
-    found, counts = ledger.publish_positive("cells", 0, points.counts[order], cells[order], pairs)
-    return Listed(np.column_stack(np.divmod(found, second)), counts, np.full(len(found), PARTS))
+    listed, counts = ledger.publish_positive("cells", 0, points.counts[order], cells[order], pairs)
+    return Listed(np.column_stack(np.divmod(listed, second)), counts, np.full(len(listed), PARTS))

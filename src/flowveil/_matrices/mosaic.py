@@ -143,15 +143,15 @@ def _split(
     rank = np.full(len(pairs.node) + 1, -1, np.int64)  # the last entry stands for points in leaves
     rank[split] = np.arange(len(split))
     parent = rank[of_point]
-    found = np.full(len(of_point), -1, np.int64)
+    child = np.full(len(of_point), -1, np.int64)
     inside = parent >= 0
     at = parent[inside]
     place = ladder.area[levels[at], points.cells[inside]] - first[at]
-    found[inside] = base[at] + place[:, 0] * parts[at, 1] + place[:, 1]
+    child[inside] = base[at] + place[:, 0] * parts[at, 1] + place[:, 1]
     owner = np.repeat(np.arange(len(split)), size)
     number = np.arange(len(owner)) - base[owner]
     area = first[owner] + np.column_stack(np.divmod(number, parts[owner, 1]))
-    return Pairs(levels[owner], area, parents.matrix[owner], ledger.children(parents.node[owner])), found
+    return Pairs(levels[owner], area, parents.matrix[owner], ledger.children(parents.node[owner])), child
 
 
 def _join(parts: list[Leaves]) -> Leaves:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Source
+    from flowveil._folder import Json
     from flowveil._matrices.tiles import TileGrid
     from flowveil._places import BoundingBox
 
@@ -54,13 +55,13 @@ class Grid:
         """Cells along each axis."""
         return (self.cells,) * (2 * len(self.places))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return the grid for the manifest."""
         return {"bbox": list(self.bbox), "cells": self.cells, "places": list(self.places)}
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
+class Provenance:
     """What a matrix was made from. Private."""
 
     source: Source | None = None
@@ -77,14 +78,14 @@ class Origin:
 class Matrix:
     """A sparse frequency matrix of trips over a public grid, with how much one unit can contribute.
 
-    `points` and `origin` are private, the total number of trips included.
+    `points` and `provenance` are private, the total number of trips included.
     """
 
     points: Points
     grid: Grid | TileGrid
     unit: str | None = None  # column of persons; None: one trip is protected
     max_trips_per_person: int = 1
-    origin: Origin = field(default_factory=Origin)
+    provenance: Provenance = field(default_factory=Provenance)
 
 
 def add(group: IntArray, values: IntArray, count: int) -> IntArray:

@@ -3,101 +3,201 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
 import pyarrow as pa
 
+from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import AUDIT
+from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Audit, Files, Kind, write_folder
 from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
+from flowveil._matrices.counting import CountingOptions, choose_noise, count_for_noise
 from flowveil._matrices.laplace import laplace
-from flowveil._matrices.manifest import CELLS_FORMAT, FLOWS_FORMAT, make_manifest
+from flowveil._matrices.manifest import make_manifest
 from flowveil._matrices.methods import DEFAULT_METHOD, LAPLACE, MOSAIC, TILE_METHODS, box_method
 from flowveil._matrices.mosaic import noisy_mosaic
+from flowveil._matrices.points import Matrix
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
-from flowveil._noise import Ledger, check_epsilon
-from flowveil._release.audit import fingerprint
-from flowveil._release.tables import area_ids, areas_of_nodes
-from flowveil._release.write import write_folder
-from flowveil._report import make_inline
+from flowveil._noise import Ledger
+from flowveil._options import parse_epsilon, spelled
+from flowveil._places import area_ids, areas_of_nodes
+from flowveil._report import cells_content, make_inline, make_report, noisy_flows_content
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._folder import Manifest
     from flowveil._matrices.boxes import Boxes
     from flowveil._matrices.laplace import Listed
     from flowveil._matrices.mosaic import Leaves
-    from flowveil._matrices.points import Matrix
+    from flowveil._methods import Value
+    from flowveil._report import Content
+    from flowveil._trips import TripsLike
 
-CELLS, FLOWS, AREAS, MANIFEST = "cells.parquet", "flows.parquet", "areas.parquet", "manifest.json"
 AUDIT_FORMAT = "flowveil-audit/1"
 _CONSISTENT = "consistent"  # option and column
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyRelease:
-    """Tables with noisy counts and the manifest, safe to publish; `audit` is private."""
+    """Tables with noisy counts and the manifest: these are safe to publish."""
 
     tables: dict[str, pa.Table]  # by file name
-    manifest: dict[str, Any]
-    audit: dict[str, Any]
-    boxes: Boxes | Leaves | Listed
-    ledger: Ledger
+    manifest: Manifest
+    audit: Audit = field(default_factory=Audit)  # private; empty in a release that was read back
+    boxes: Boxes | Leaves | Listed | None = None  # None in a release that was read back
+    ledger: Ledger | None = None  # what was spent on what; None in a release that was read back
 
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html."""
-        files = {**self.tables, MANIFEST: self.manifest}
-        return write_folder(path, files, {AUDIT: self.audit}, overwrite=overwrite, report=report)
+        if self.ledger is None:
+            raise InputError("a release that was read back cannot be written again", "copy its folder")
+        shown = partial(make_report, self._show) if report else None
+        return write_folder(path, self._files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline({**self.tables, MANIFEST: self.manifest})
+        return make_inline(self._show, self._files)
+
+    @property
+    def _files(self) -> Files:
+        kind = Kind.NOISY_FLOWS if FLOWS in self.tables else Kind.CELLS
+        return Files(kind, self.tables, self.manifest)
+
+    @property
+    def _show(self) -> Callable[[Files], Content]:
+        return noisy_flows_content if FLOWS in self.tables else cells_content
+
+    @property
+    def table(self) -> pa.Table:
+        """The table with the counts: flows or cells."""
+        return self.tables[FLOWS if FLOWS in self.tables else CELLS]
+
+    @property
+    def flows(self) -> pa.Table:
+        """The flows between areas; raises InputError for boxes."""
+        return self._table(FLOWS)
+
+    @property
+    def areas(self) -> pa.Table:
+        """The areas of the flows; raises InputError for boxes."""
+        return self._table(AREAS)
+
+    @property
+    def cells(self) -> pa.Table:
+        """The boxes; raises InputError for flows between areas."""
+        return self._table(CELLS)
+
+    def _table(self, name: str) -> pa.Table:
+        if name not in self.tables:
+            raise InputError(f"this release has no {name}", f"it has {', '.join(self.tables)}")
+        return self.tables[name]
+
+    @property
+    def epsilon(self) -> float:
+        """The budget for one unit."""
+        return float(self.manifest["promise"]["epsilon"])
+
+    @property
+    def trips_of_a_unit(self) -> int:
+        """How many trips one unit contributes at most."""
+        return int(self.manifest["promise"]["max_trips_per_person"] or 1)
+
+    @property
+    def positive_only(self) -> bool:
+        """Whether counts below one were left out after the noise."""
+        return bool(self.manifest.get("method") == LAPLACE)
+
+    @property
+    def counts(self) -> IntArray:
+        """The noisy counts."""
+        return np.asarray(self.table["trips" if FLOWS in self.tables else "count"].to_numpy(), np.int64)
+
+    @property
+    def nonnegative(self) -> IntArray:
+        """The counts without negative ones, with the same sum."""
+        return np.asarray(self.table["nonnegative"].to_numpy(), np.int64)
+
+    @property
+    def scales(self) -> FloatArray:
+        """The scale of the noise of each count."""
+        return np.asarray(self.table["scale"].to_numpy(), np.float64)
+
+    def corners(self) -> tuple[IntArray, IntArray]:
+        """Return the lower and upper edges of the boxes of cells."""
+        axes = range(2 * len(self.manifest["options"]["places"]))
+        low, high = (
+            np.column_stack([np.asarray(self.table[f"{end}_{axis}"].to_numpy(), np.int64) for axis in axes])
+            for end in ("low", "high")
+        )
+        return low, high
 
 
 def add_noise(
-    matrix: Matrix, method: str | None = None, epsilon: float = 1.0, *, options: Mapping[str, Any] | None = None
+    matrix: Matrix | TripsLike,
+    method: str | None = None,
+    epsilon: float = 1.0,
+    *,
+    options: Mapping[str, Value] | Sequence[str] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    **counting: Unpack[CountingOptions],
 ) -> NoisyRelease:
     """Release a matrix with noise, so that the promise of the manifest holds, or raise.
 
+    matrix: what `build_matrix`, `build_tile_matrix` or `build_frame_matrix` returns, or trips that the one which the
+    method needs is to count: then `counting` are its options, and columns, where and query as for `read_trips`.
     method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
     a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
-    one unit can contribute. options: options of the method by name.
+    one unit can contribute. options: options of the method by name. tell: hears what is being done.
     """
+    epsilon = parse_epsilon(epsilon)
+    if not isinstance(matrix, Matrix):
+        method = choose_noise(method, epsilon) or MOSAIC
+        find_method(method).parse_options(options)
+        tell("reading trips")
+        matrix = count_for_noise(matrix, method, counting)
+    elif counting:
+        given = spelled(next(iter(counting)))
+        raise InputError(f"{given} was given, but the trips are counted", "leave it out, or give trips to add_noise")
     tiles = isinstance(matrix.grid, TileGrid)
-    name = method or (MOSAIC if tiles else DEFAULT_METHOD)
+    name = find_method(method or (MOSAIC if tiles else DEFAULT_METHOD)).name
     if (name in TILE_METHODS) != tiles or (name == MOSAIC and matrix.grid.bbox is None):
         raise InputError(
             f"{name} does not go with this matrix",
             f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
         )
-    typed: dict[str, Any] = dict(find_method(name).parse_options(options))
+    tell(f"adding noise with {name}")
+    typed = dict(find_method(name).parse_options(options))
     reconciled = bool(typed.get(_CONSISTENT))
     most = matrix.max_trips_per_person
-    ledger = Ledger(_share(check_epsilon(epsilon), most))
+    ledger = Ledger(_share(epsilon, most))
     boxes: Boxes | Leaves | Listed
-    run = {option: value for option, value in typed.items() if option != _CONSISTENT}
+    # Any: each method has options of its own, which `parse_options` has checked.
+    run: dict[str, Any] = {option: value for option, value in typed.items() if option != _CONSISTENT}
     if isinstance(matrix.grid, TileGrid) and name == LAPLACE:
         boxes = listed = laplace(matrix.points, ledger, **run)
         known = _noise_columns(listed.counts, listed.charged, ledger, None)
         nodes = matrix.grid.ladder.leaf[listed.cells]
-        tables, form = _area_tables(matrix.grid, nodes, listed.counts, known), FLOWS_FORMAT
+        tables, kind = _area_tables(matrix.grid, nodes, listed.counts, known), Kind.NOISY_FLOWS
     elif isinstance(matrix.grid, TileGrid):
         boxes = leaves = noisy_mosaic(matrix.points, ledger, matrix.grid.ladder, **run)
         known = _noise_columns(leaves.counts, leaves.charged, ledger, leaves.pairs.node if reconciled else None)
         nodes = matrix.grid.ladder.nodes(leaves.pairs.level, leaves.pairs.area)
-        tables, form = _area_tables(matrix.grid, nodes, leaves.counts, known), FLOWS_FORMAT
+        tables, kind = _area_tables(matrix.grid, nodes, leaves.counts, known), Kind.NOISY_FLOWS
     else:
         boxes = cells = box_method(name)(matrix.points, ledger, **run)
         known = _noise_columns(cells.counts, cells.charged, ledger, cells.node if reconciled else None)
-        tables, form = {CELLS: _cells_table(cells, known)}, CELLS_FORMAT
+        tables, kind = {CELLS: _cells_table(cells, known)}, Kind.CELLS
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
-    manifest = make_manifest(matrix, name, float(epsilon), ledger, typed, form)
+    manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind)
     return NoisyRelease(tables, manifest, _audit(matrix, ledger), boxes, ledger)
 
 
@@ -109,9 +209,9 @@ def _share(epsilon: float, most: int) -> float:
     return share
 
 
-def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: IntArray | None) -> dict[str, pa.Array]:
+def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: IntArray | None) -> dict[str, Column]:
     """Return what stands beside noisy counts: a projection, the scale of the noise, on request one more estimate."""
-    columns = {
+    columns: dict[str, Column] = {
         "nonnegative": pa.array(non_negative(counts), pa.int64()),
         "scale": pa.array(ledger.scales(charged), pa.float64()),
     }
@@ -120,9 +220,9 @@ def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: I
     return columns
 
 
-def _cells_table(boxes: Boxes, known: dict[str, pa.Array]) -> pa.Table:
+def _cells_table(boxes: Boxes, known: dict[str, Column]) -> pa.Table:
     """Return one row a box, ordered by place: its edges in cells, its noisy count and what is known of it."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, Column] = {}
     for axis in range(boxes.low.shape[1]):
         columns[f"low_{axis}"] = pa.array(boxes.low[:, axis], pa.int64())
         columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
@@ -130,7 +230,7 @@ def _cells_table(boxes: Boxes, known: dict[str, pa.Array]) -> pa.Table:
     return pa.table(columns | known)
 
 
-def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, pa.Array]) -> dict[str, pa.Table]:
+def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, Column]) -> dict[str, pa.Table]:
     """Return flows between nodes of the tree (one row a flow) with noisy trips, and their areas as in any release."""
     flows = pa.table(
         {
@@ -143,21 +243,21 @@ def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[
     return {FLOWS: flows, AREAS: areas_of_nodes(grid.places, (grid.tree, nodes[:, 0]), (grid.tree, nodes[:, 1]))}
 
 
-def _audit(matrix: Matrix, ledger: Ledger) -> dict[str, Any]:
-    origin = matrix.origin
+def _audit(matrix: Matrix, ledger: Ledger) -> Audit:
+    provenance = matrix.provenance
     return {
         "format": AUDIT_FORMAT,
         "input": {
-            "columns": origin.columns,
-            "where": origin.where,
-            "zones": origin.zones,
+            "columns": provenance.columns,
+            "where": provenance.where,
+            "zones": provenance.zones,
             "unit": matrix.unit,
-            "fingerprint": fingerprint(origin.source),
+            "fingerprint": fingerprint(provenance.source),
         },
-        "rows": origin.rows,
-        "dropped": origin.dropped,
-        "outside_bbox": origin.outside_bbox,
-        "beyond_max_trips_per_person": origin.beyond_bound,
+        "rows": provenance.rows,
+        "dropped": provenance.dropped,
+        "outside_bbox": provenance.outside_bbox,
+        "beyond_max_trips_per_person": provenance.beyond_bound,
         "trips": int(matrix.points.counts.sum()),
         "ledger": [
             {"spend": spend.name, "epsilon_per_trip": spend.epsilon, "nodes": spend.nodes} for spend in ledger.spends

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from flowveil._flows import WEIGHT_UNIT, add_by_group
 from flowveil._measure.covering import cover
 from flowveil._measure.losses import Extent, Volumes, losses, number
 from flowveil._measure.matrices import over_matrices
+from flowveil._options import AUTO, shown
 from flowveil._places import ROOT, NodeAreas, meters_between
-from flowveil._problem import AUTO, Requirement, make_requirement, mean_weight
+from flowveil._problem import Requirement, make_requirement, mean_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._flows import Flows
+    from flowveil._measure.figures import Metrics, WithElsewhere
     from flowveil._places import Areas
 
 
@@ -68,21 +70,21 @@ class Published:
 
 def metrics(
     flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
-) -> dict[str, Any]:
+) -> Metrics:
     """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
 
     k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
     tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
     """
-    if tiles not in {"tree", "all"}:
-        raise InputError(f"tiles cannot be counted as {tiles!r}", "count tiles as tree or all")
+    if tiles not in ("tree", "all"):
+        raise InputError(f"tiles cannot be counted as {shown(tiles)}", "count tiles as tree or all")
     published = published.sorted()
     extent = _extent(flows, published, tiles)
     measures = flows.measure(extent.group, len(published.trips))
     crowd = measures.trips if measures.persons is None else measures.persons
     asked = _asked(flows, k, k_weight)
     people = _people(flows, published, extent.group, asked)
-    rest = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
+    rest: WithElsewhere = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
     return {
         **losses(Volumes(flows.trips, published.trips, k), extent),
         "flows": len(published.trips),
@@ -138,7 +140,7 @@ def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
     )
 
 
-def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]:
+def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, float | None]:
     """Return flows to elsewhere, their trips, and share left out and gbar with them; elsewhere is a whole axis."""
     rest = published.elsewhere
     if rest is None:

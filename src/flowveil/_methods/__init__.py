@@ -1,5 +1,6 @@
 """Methods: functions from a problem to a solution, and the registry of them."""
 
-from flowveil._methods.registry import Method, Option, find_method, methods
+from flowveil._methods.frontier import FrontierPoint
+from flowveil._methods.registry import Method, Option, Value, find_method, methods
 
-__all__ = ["Method", "Option", "find_method", "methods"]
+__all__ = ["FrontierPoint", "Method", "Option", "Value", "find_method", "methods"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._methods.kernels import Cells
     from flowveil._places import Hierarchy
     from flowveil._problem import Cube, Problem, Run
 
@@ -58,17 +59,7 @@ class Splits:
         """Return the best choice in every cell of a run, and cost and withheld trips of the best split of each axis."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-        cube, cells = self.cube, run.cells
-        decision: Decision = kernels.choose(
-            lam + cube.price,
-            cells.start,
-            cells.stop,
-            cube.trips,
-            self.loss,
-            cube.parent,
-            self.allowed,
-            cube.withheld,
-        )
+        decision: Decision = kernels.choose(lam + self.cube.price, run.cells.start, run.cells.stop, self._cells)
         return decision
 
     def measure(self, choice: ChoiceArray, lam: float) -> Cut:
@@ -83,8 +74,7 @@ class Splits:
 
         def follow(run: Run) -> tuple[ChoiceArray, IntArray, int, float]:
             choice = choose(run)
-            cells = run.cells
-            return choice, *kernels.publish(cells.start, cells.stop, choice, cube.parent, cube.trips, self.loss)
+            return choice, *kernels.publish(run.cells.start, run.cells.stop, choice, self._cells)
 
         found = at_once(follow, cube.runs)
         suppressed = cube.total - sum(trips for _, _, trips, _ in found)
@@ -92,6 +82,13 @@ class Splits:
         choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _, _, _ in found)])
         published = np.concatenate([np.zeros(0, np.int64), *(published for _, published, _, _ in found)])
         return Cut(cube, lam, loss, suppressed, choice, published)
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The cells, as compiled loops take them."""
+        from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+        return kernels.Cells(self.cube.trips, self.loss, self.cube.parent, self.allowed, self.cube.withheld)
 
     @cached_property
     def least_suppressed(self) -> int:
@@ -156,9 +153,13 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> In
         first,
         np.full(records.stop - records.start, top[0]) if matrix is None else top[matrix[records]],
         cut.choice[first:stop],
-        *kernels.children(first, stop, cube.parent),
-        _stack(nodes.shape, (axis.low[row] for axis, row in zip(axes, nodes, strict=True))),
-        _stack(nodes.shape, ((axis.low + axis.hierarchy.tiles)[row] for axis, row in zip(axes, nodes, strict=True))),
+        kernels.children(first, stop, cube.parent),
+        kernels.Bounds(
+            _stack(nodes.shape, (axis.low[row] for axis, row in zip(axes, nodes, strict=True))),
+            _stack(
+                nodes.shape, ((axis.low + axis.hierarchy.tiles)[row] for axis, row in zip(axes, nodes, strict=True))
+            ),
+        ),
         _stack((len(axes), records.stop - records.start), (axis.low[axis.leaf[records]] for axis in axes)),
     )
     return found

@@ -16,7 +16,7 @@ from flowveil._places import UNIT, make_frame, tile_bounds, tile_points
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._methods.glove_merge import Crowd, Lists
+    from flowveil._methods.glove_merge import Crowd
     from flowveil._problem import Problem, Solution
 
 # A decimeter along a meridian is 8.983 ten-millionths of a degree; east-west it is stretched by the cosine of the
@@ -35,15 +35,14 @@ def solve_od(problem: Problem) -> Solution:
     """
     from flowveil._methods import glove_merge  # noqa: PLC0415 numba is slow to import
 
-    flows, requirement = problem.flows, problem.requirement
-    least = (requirement.k, requirement.least_weight, requirement.min_tiles)
+    flows = problem.flows
     points = positions(problem)
     if flows.total * int(np.ptp(points, axis=0).sum()) > _LARGEST_SUM:
         raise InputError(
             "the trips times their distances pass 64 bits", "give a --bbox, or a method that does not measure distances"
         )
     merges, finished, left = glove_merge.merge_flows(
-        points, flows.trips.copy(), make_crowd(problem), least, problem.budget
+        points, flows.trips.copy(), make_crowd(problem), problem.requirement.least, problem.budget
     )
     if left > problem.budget:
         raise _too_much(left, problem)
@@ -99,25 +98,24 @@ def positions(problem: Problem) -> IntArray:
 
 def make_crowd(problem: Problem) -> Crowd:
     """Return who and which tiles are in each flow, as lists that can be merged."""
-    flows = problem.flows
-    people = flows.people
-    nobody = np.zeros(0, np.int64)
-    visits: Lists = (nobody, nobody, nobody)
+    from flowveil._methods.glove_merge import Crowd, Lists  # noqa: PLC0415 numba is slow to import
+
+    flows, people = problem.flows, problem.flows.people
+    visits = Lists(*[np.zeros(0, np.int64)] * 3)
     weight = flows.weight if people is None else people.weight
     if people is not None:
         order = np.lexsort((people.person, people.pair))
         pair = people.pair[order]
         after = np.arange(1, len(pair) + 1)
         after[np.append(pair[1:] != pair[:-1], True)] = -1
-        visits = (people.person[order], after, np.searchsorted(pair, np.arange(len(flows))))
+        visits = Lists(people.person[order], after, np.searchsorted(pair, np.arange(len(flows))))
     if weight is None:
         weight = np.zeros(len(flows) if people is None else int(people.person.max(initial=0)) + 1, np.int64)
-    return visits, _alone(flows.origin), _alone(flows.destination), weight.copy()
-
-
-def _alone(values: IntArray) -> Lists:
-    """Return a list of one entry for each value."""
-    return values, np.full(len(values), -1, np.int64), np.arange(len(values))
+    ends = [
+        Lists(leaf, np.full(len(flows), -1, np.int64), np.arange(len(flows)))
+        for leaf in (flows.origin, flows.destination)
+    ]
+    return Crowd(visits, ends[0], ends[1], weight.copy())
 
 
 def _by_smallest(tree: IntArray, count: int) -> IntArray:

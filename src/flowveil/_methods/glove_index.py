@@ -13,13 +13,13 @@ Each function is compiled from a plain Python function of the same name with an 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import BoolArray, IntArray
 
 AXES = 4  # x and y of origin and destination
 LEAF = 8  # groups of a leaf of the tree
@@ -29,8 +29,26 @@ _FAR = 2**62
 _SHY = 1 - 1e-12  # bounds are rounded: a node is skipped only if it is farther by more than that
 
 
-def _merge_cost(low: IntArray, high: IntArray, trips: IntArray, one: int, other: int) -> float:
+class Groups(NamedTuple):
+    """Groups of flows by name: the box around each, one column an axis, its trips, and whether it takes part."""
+
+    low: IntArray
+    high: IntArray
+    trips: IntArray
+    alive: BoolArray
+
+
+class Tree(NamedTuple):
+    """Groups in leaves: the children of node n are 2 n and 2 n + 1, the root is 1, and leaf i is node `leaves + i`."""
+
+    order: IntArray  # groups
+    start: IntArray  # by leaf: the place of its first group; and the number of groups
+    leaf: IntArray  # by group
+
+
+def _merge_cost(groups: Groups, one: int, other: int) -> float:
     """Return what a trip of two groups is stretched by when they merge."""
+    low, high, trips = groups.low, groups.high, groups.trips
     mine = 0
     theirs = 0
     for axis in range(AXES):
@@ -59,13 +77,10 @@ def _least_cost(node: IntArray, low: IntArray, high: IntArray, trips: int) -> fl
 least_cost = njit(cache=True)(_least_cost)
 
 
-def _plant(low: IntArray, high: IntArray, alive: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Lay a tree over the groups that are alive, cutting the widest axis at the median.
-
-    Returns the groups in the order of leaves, where each leaf starts (and the end), and by group its leaf. The children
-    of node n are 2 n and 2 n + 1, the root is 1, and leaf i is the node `leaves + i`.
-    """
-    order = np.flatnonzero(alive)
+def _plant(groups: Groups) -> Tree:
+    """Return a tree over the groups that are alive, which cuts the widest axis at the median."""
+    low, high = groups.low, groups.high
+    order = np.flatnonzero(groups.alive)
     leaves = 1
     while leaves * LEAF < len(order):
         leaves *= 2
@@ -87,22 +102,21 @@ def _plant(low: IntArray, high: IntArray, alive: IntArray) -> tuple[IntArray, In
     leaf = np.zeros(len(low), np.int64)
     for number in range(leaves):
         leaf[order[start[number] : start[number + 1]]] = number
-    return order, start, leaf
+    return Tree(order, start, leaf)
 
 
 plant = njit(cache=True)(_plant)
 
 
-def _fit_leaf(
-    node: IntArray, groups: IntArray, low: IntArray, high: IntArray, trips: IntArray, alive: IntArray
-) -> None:
+def _fit_leaf(node: IntArray, members: IntArray, groups: Groups) -> None:
     """Write into a node what is known of its groups."""
+    low, high, trips, alive = groups
     node[_LOWS:_LOWS_MOST] = _FAR
     node[_LOWS_MOST:_HIGHS] = -_FAR
     node[_HIGHS:_HIGHS_MOST] = _FAR
     node[_HIGHS_MOST:_FEWEST] = -_FAR
     node[_FEWEST], node[_MOST], node[_COUNT] = _FAR, 0, 0
-    for group in groups:
+    for group in members:
         if not alive[group]:
             continue
         for axis in range(AXES):
@@ -134,19 +148,13 @@ def _fit_above(nodes: IntArray, number: int) -> None:
 fit_above = njit(cache=True)(_fit_above)
 
 
-def _fit(
-    tree: tuple[IntArray, IntArray, IntArray],
-    low: IntArray,
-    high: IntArray,
-    trips: IntArray,
-    alive: IntArray,
-) -> IntArray:
+def _fit(tree: Tree, groups: Groups) -> IntArray:
     """Return what is known of every node of a tree."""
-    order, start, _ = tree
+    order, start = tree.order, tree.start
     leaves = len(start) - 1
     nodes = np.zeros((2 * leaves, _COLUMNS), np.int64)
     for leaf in range(leaves):
-        fit_leaf(nodes[leaves + leaf], order[start[leaf] : start[leaf + 1]], low, high, trips, alive)
+        fit_leaf(nodes[leaves + leaf], order[start[leaf] : start[leaf + 1]], groups)
     for number in range(leaves - 1, 0, -1):
         fit_above(nodes, number)
     return nodes
@@ -155,19 +163,11 @@ def _fit(
 fit = njit(cache=True)(_fit)
 
 
-def _refit(
-    group: int,
-    nodes: IntArray,
-    tree: tuple[IntArray, IntArray, IntArray],
-    low: IntArray,
-    high: IntArray,
-    trips: IntArray,
-    alive: IntArray,
-) -> None:
+def _refit(group: int, nodes: IntArray, tree: Tree, groups: Groups) -> None:
     """Bring the nodes above a group up to date."""
     order, start, leaf = tree
     number = len(start) - 1 + leaf[group]
-    fit_leaf(nodes[number], order[start[leaf[group]] : start[leaf[group] + 1]], low, high, trips, alive)
+    fit_leaf(nodes[number], order[start[leaf[group]] : start[leaf[group] + 1]], groups)
     number //= 2
     while number:
         fit_above(nodes, number)
@@ -177,19 +177,12 @@ def _refit(
 refit = njit(cache=True)(_refit)
 
 
-def _nearest(
-    group: int,
-    nodes: IntArray,
-    tree: tuple[IntArray, IntArray, IntArray],
-    low: IntArray,
-    high: IntArray,
-    trips: IntArray,
-    alive: IntArray,
-) -> tuple[float, int]:
+def _nearest(group: int, nodes: IntArray, tree: Tree, groups: Groups) -> tuple[float, int]:
     """Return the least cost of merging a group, and with which other (the smallest of equals, -1 for none)."""
-    order, start, _ = tree
+    low, high, trips, alive = groups
+    order, start = tree.order, tree.start
     leaves = len(start) - 1
-    best, found = np.inf, -1
+    best, partner = np.inf, -1
     waiting, bounds = np.empty(64, np.int64), np.empty(64)
     waiting[0], bounds[0] = 1, 0.0
     count = 1
@@ -201,9 +194,9 @@ def _nearest(
         if number >= leaves:
             for other in order[start[number - leaves] : start[number - leaves + 1]]:
                 if other != group and alive[other]:
-                    cost = merge_cost(low, high, trips, group, other)
-                    if cost < best or (cost == best and other < found):
-                        best, found = cost, other
+                    cost = merge_cost(groups, group, other)
+                    if cost < best or (cost == best and other < partner):
+                        best, partner = cost, other
             continue
         near, far = 2 * number, 2 * number + 1
         to_near = least_cost(nodes[near], low[group], high[group], trips[group]) if nodes[near, _COUNT] else np.inf
@@ -216,7 +209,7 @@ def _nearest(
         if to_near < np.inf and to_near * _SHY <= best:
             waiting[count], bounds[count] = near, to_near
             count += 1
-    return best, found
+    return best, partner
 
 
 nearest = njit(cache=True)(_nearest)

@@ -2,29 +2,49 @@
 
 Imported only when a method runs: numba is slow to import. Each function is compiled from a plain Python function of the
 same name with an underscore, which tests run as it stands. Numba keeps what it compiled until this file changes: touch
-it when you change `_glove_index`.
+it when you change `glove_index`.
 """
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from flowveil._methods.glove_index import fit, nearest, plant, refit
+from flowveil._methods.glove_index import Groups, Tree, fit, nearest, plant, refit
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
-
-    # Ascending lists of distinct values: value and next entry of each entry, and the first entry of each group.
-    Lists: TypeAlias = tuple[IntArray, IntArray, IntArray]
-    # Persons of each group, tiles at both ends; weight by person, or by group where there are no persons.
-    Crowd: TypeAlias = tuple[Lists, Lists, Lists, IntArray]
+    from flowveil._problem import Least
 
 END = -1  # of a list
 _SPARSE = 2  # the tree is laid anew when only one of so many of its groups is left
+
+
+class Lists(NamedTuple):
+    """Ascending lists of distinct values."""
+
+    value: IntArray  # by entry
+    after: IntArray  # by entry: the next one, END for none
+    first: IntArray  # by group: the first entry of its list
+
+
+class Crowd(NamedTuple):
+    """Who and which tiles are in each group."""
+
+    people: Lists  # empty without a unit
+    origins: Lists
+    destinations: Lists
+    weight: IntArray  # by person; by group without a unit
+
+
+class Index(NamedTuple):
+    """What the nearest group is searched with."""
+
+    tree: Tree
+    nodes: IntArray
 
 
 def _unite(lists: Lists, one: int, other: int) -> None:
@@ -48,25 +68,25 @@ def _unite(lists: Lists, one: int, other: int) -> None:
 unite = njit(cache=True)(_unite)
 
 
-def _enough(group: int, trips: IntArray, crowd: Crowd, least: tuple[int, int, int]) -> bool:
+def _enough(group: int, trips: IntArray, crowd: Crowd, least: Least) -> bool:
     """Return whether a group passes the tests: crowd, weight, and tiles at both ends (as many as its flows have)."""
-    people, origins, destinations, weight = crowd
+    people, weight = crowd.people, crowd.weight
     persons, total = trips[group], weight[group]
-    if len(people[0]):
+    if len(people.value):
         persons = total = 0
-        visit = people[2][group]
+        visit = people.first[group]
         while visit != END:
             persons += 1
-            total += weight[people[0][visit]]
-            visit = people[1][visit]
-    if persons < least[0] or total < least[1]:
+            total += weight[people.value[visit]]
+            visit = people.after[visit]
+    if persons < least.crowd or total < least.weight:
         return False
-    for tiles in (origins, destinations):
-        count, entry = 0, tiles[2][group]
-        while entry != END and count < least[2]:
+    for tiles in (crowd.origins, crowd.destinations):
+        count, entry = 0, tiles.first[group]
+        while entry != END and count < least.tiles:
             count += 1
-            entry = tiles[1][entry]
-        if count < least[2]:
+            entry = tiles.after[entry]
+        if count < least.tiles:
             return False
     return True
 
@@ -74,37 +94,28 @@ def _enough(group: int, trips: IntArray, crowd: Crowd, least: tuple[int, int, in
 enough = njit(cache=True)(_enough)
 
 
-def _join(
-    one: int, other: int, low: IntArray, high: IntArray, trips: IntArray, crowd: Crowd, least: tuple[int, int, int]
-) -> None:
+def _join(one: int, other: int, groups: Groups, crowd: Crowd, least: Least) -> None:
     """Add group `other` to group `one`."""
-    people, origins, destinations, weight = crowd
-    low[one] = np.minimum(low[one], low[other])
-    high[one] = np.maximum(high[one], high[other])
-    trips[one] += trips[other]
-    if len(people[0]):
-        unite(people, one, other)
+    groups.low[one] = np.minimum(groups.low[one], groups.low[other])
+    groups.high[one] = np.maximum(groups.high[one], groups.high[other])
+    groups.trips[one] += groups.trips[other]
+    if len(crowd.people.value):
+        unite(crowd.people, one, other)
     else:
-        weight[one] += weight[other]
-    if least[2] > 1:
-        unite(origins, one, other)
-        unite(destinations, one, other)
+        crowd.weight[one] += crowd.weight[other]
+    if least.tiles > 1:
+        unite(crowd.origins, one, other)
+        unite(crowd.destinations, one, other)
 
 
 join = njit(cache=True)(_join)
 
 
 def _remember(
-    heap: list[tuple[float, int, int, int, int, int]],
-    group: int,
-    version: IntArray,
-    nodes: IntArray,
-    tree: tuple[IntArray, IntArray, IntArray],
-    groups: tuple[IntArray, IntArray, IntArray, BoolArray],
+    heap: list[tuple[float, int, int, int, int, int]], group: int, version: IntArray, index: Index, groups: Groups
 ) -> None:
     """Find the cheapest partner of a group and put the pair on the heap, with the versions of both."""
-    low, high, trips, alive = groups
-    cost, other = nearest(group, nodes, tree, low, high, trips, alive)
+    cost, other = nearest(group, index.nodes, index.tree, groups)
     if other >= 0:
         heappush(heap, (cost, min(group, other), max(group, other), group, version[group], version[other]))
 
@@ -113,7 +124,7 @@ remember = njit(cache=True)(_remember)
 
 
 def _merge_flows(
-    points: IntArray, trips: IntArray, crowd: Crowd, least: tuple[int, int, int], budget: int
+    points: IntArray, trips: IntArray, crowd: Crowd, least: Least, budget: int
 ) -> tuple[IntArray, BoolArray, int]:
     """Merge the cheapest two unfinished groups until the unfinished have at most `budget` trips, or only one is left.
 
@@ -125,25 +136,24 @@ def _merge_flows(
     this group if it is cheap for them, so the cheapest remembered pair of all is the cheapest there is; if its partner
     has changed since, the group looks again.
     """
-    low, high = points.copy(), points.copy()
     finished = np.array([enough(group, trips, crowd, least) for group in range(len(points))])
     alive = ~finished
     left, there = trips[alive].sum(), alive.sum()
     merges = np.empty((max(there - 1, 0), 2), np.int64)
     made, planted = 0, there
-    tree = plant(low, high, alive)
-    nodes = fit(tree, low, high, trips, alive)
+    groups = Groups(points.copy(), points.copy(), trips, alive)
+    tree = plant(groups)
+    index = Index(tree, fit(tree, groups))
     version = np.zeros(len(points), np.int64)
-    groups = low, high, trips, alive
     heap = [(np.inf, 0, 0, 0, 0, 0)]
     for group in np.flatnonzero(alive) if left > budget else merges[0:0, 0]:
-        remember(heap, group, version, nodes, tree, groups)
+        remember(heap, int(group), version, index, groups)
     while left > budget and there > 1:
         _, one, other, owner, owner_version, other_version = heappop(heap)
         if version[owner] != owner_version:
             continue
         if version[one + other - owner] == other_version:
-            join(one, other, low, high, trips, crowd, least)
+            join(one, other, groups, crowd, least)
             merges[made] = one, other
             made += 1
             version[one] += 1
@@ -154,13 +164,13 @@ def _merge_flows(
             there -= 1 + finished[one]
             if there * _SPARSE < planted:
                 planted = there
-                tree = plant(low, high, alive)
-                nodes = fit(tree, low, high, trips, alive)
-            refit(other, nodes, tree, low, high, trips, alive)
-            refit(one, nodes, tree, low, high, trips, alive)
+                tree = plant(groups)
+                index = Index(tree, fit(tree, groups))
+            refit(other, index.nodes, index.tree, groups)
+            refit(one, index.nodes, index.tree, groups)
             owner = one
         if alive[owner]:
-            remember(heap, owner, version, nodes, tree, groups)
+            remember(heap, owner, version, index, groups)
     return merges[:made], finished, left
 
 

@@ -6,7 +6,7 @@ work on a run of cells, `first` to `stop` - 1, whose parents are all in it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,21 +20,37 @@ if TYPE_CHECKING:
     CellArray = npt.NDArray[np.int32]
 
 
-def _choose(
-    price: float,
-    first: int,
-    stop: int,
-    trips: IntArray,
-    loss: FloatArray,
-    parent: CellArray,
-    allowed: BoolArray,
-    withheld: FloatArray,
-) -> tuple[ChoiceArray, FloatArray, FloatArray]:
+class Cells(NamedTuple):
+    """All cells of a cube; arrays of two dimensions have one row an axis."""
+
+    trips: IntArray
+    loss: FloatArray  # infinite where a cell may not be published
+    parent: CellArray  # -1 for none
+    allowed: BoolArray  # whether the cell may be split along the axis
+    withheld: FloatArray  # trips that such a split withholds
+
+
+class Children(NamedTuple):
+    """The children of the cells of a run, one row an axis: `child[start[cell]]` to `child[start[cell + 1] - 1]`."""
+
+    start: IntArray
+    child: IntArray
+
+
+class Bounds(NamedTuple):
+    """The ranks of the leaves of the cells of a run, one row an axis: from `low` to `high` - 1."""
+
+    low: IntArray
+    high: IntArray
+
+
+def _choose(price: float, first: int, stop: int, cells: Cells) -> tuple[ChoiceArray, FloatArray, FloatArray]:
     """Decide for every cell of a run, from the smallest up, whether to publish it (0) or to split an axis (from 1).
 
     A withheld trip costs `price`. On equal cost a split wins, and the first axis. A cell that may be neither published
     nor split is withheld (-1). Returns the choices, and the cost and the trips withheld of splits along each axis.
     """
+    trips, loss, parent, allowed, withheld = cells
     axes = len(parent)
     choice = np.zeros(stop - first, np.int8)
     cost = np.zeros((axes, stop - first))
@@ -68,13 +84,12 @@ def _choose(
 choose = njit(cache=True, nogil=True)(_choose)
 
 
-def _publish(
-    first: int, stop: int, choice: ChoiceArray, parent: CellArray, trips: IntArray, loss: FloatArray
-) -> tuple[IntArray, int, float]:
+def _publish(first: int, stop: int, choice: ChoiceArray, cells: Cells) -> tuple[IntArray, int, float]:
     """Follow the choices (by cell of the run) down from cells without parents.
 
     Returns the cells that are published, their trips and their loss.
     """
+    trips, loss, parent = cells.trips, cells.loss, cells.parent
     axes = len(parent)
     reached = np.zeros(stop - first, np.bool_)
     published = np.empty(stop - first, np.int64)
@@ -102,8 +117,8 @@ def _publish(
 publish = njit(cache=True, nogil=True)(_publish)
 
 
-def _children(first: int, stop: int, parent: CellArray) -> tuple[IntArray, IntArray]:
-    """Return where the children of each cell of a run start, one row an axis, and the children, sorted by parent."""
+def _children(first: int, stop: int, parent: CellArray) -> Children:
+    """Return the children of each cell of a run, ascending."""
     axes, cells = len(parent), stop - first
     start = np.zeros((axes, cells + 1), np.int64)
     child = np.empty((axes, cells), np.int64)
@@ -119,27 +134,22 @@ def _children(first: int, stop: int, parent: CellArray) -> tuple[IntArray, IntAr
             if above >= 0:
                 child[axis, place[above]] = cell
                 place[above] += 1
-    return start, child
+    return Children(start, child)
 
 
 children = njit(cache=True, nogil=True)(_children)
 
 
 def _cell_of_records(
-    first: int,
-    top: IntArray,
-    choice: ChoiceArray,
-    start: IntArray,
-    child: IntArray,
-    low: IntArray,
-    high: IntArray,
-    rank: IntArray,
+    first: int, top: IntArray, choice: ChoiceArray, children: Children, bounds: Bounds, rank: IntArray
 ) -> IntArray:
     """Return for every record the published cell that holds it, -1 where none does.
 
     `top` is by record the cell that choices begin with, -1 for none; `rank` is one row an axis. All else is by cell of
-    the run: its choice, its children, and the bounds of the ranks of its leaves.
+    the run.
     """
+    start, child = children
+    low, high = bounds
     cell_of = np.full(len(top), -1, np.int64)
     for record in range(len(top)):
         cell = top[record] - first

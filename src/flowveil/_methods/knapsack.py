@@ -71,9 +71,8 @@ def _choose_destinations(cube: Cube, area: int, budget: int, price: float, publi
     rows = slice(area, end)
     parent = np.maximum(cube.parent[1, rows].astype(np.int64) - area, -1)
     withheld = np.rint(cube.withheld[1, rows]).astype(np.int64)
-    publish[rows] = tree_knapsack.solve_tree(
-        budget, price, cube.loss[rows], parent, withheld, np.ascontiguousarray(cube.splittable[1, rows])
-    )
+    cells = tree_knapsack.Cells(cube.loss[rows], parent, withheld, np.ascontiguousarray(cube.splittable[1, rows]))
+    publish[rows] = tree_knapsack.solve_tree(budget, price, cells)
 
 
 def _as_cut(cube: Cube, inside: BoolArray, above: BoolArray, publish: BoolArray) -> Cut:

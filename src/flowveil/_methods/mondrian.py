@@ -15,6 +15,7 @@ from flowveil._methods.rectangles import as_solution
 from flowveil._places import make_frame, tile_points
 
 if TYPE_CHECKING:
+    from flowveil._arrays import IntArray
     from flowveil._problem import Problem, Solution
 
 
@@ -31,28 +32,22 @@ def solve(problem: Problem) -> Solution:
             tile_points(flows.places, flows.destinations, flows.destination, frame),
         ]
     )
-    crowd, marks = _crowd(problem)
+    records = mondrian_kernels.Records(*_records(problem))
+    marks = max(len(flows.origins), len(flows.destinations), int(records.person.max(initial=-1)) + 1)
     box = np.stack([np.tile(frame[:2], 2), np.tile(frame[2:], 2)])
-    region, bounds = mondrian_kernels.partition(points, box, flows.trips, crowd, marks)
+    region, bounds = mondrian_kernels.partition(points, box, records, problem.requirement.least, marks)
     if len(bounds) == 1 and not problem.measure_pairs(*np.zeros((2, len(flows)), np.int64)).publishable.all():
         raise PromiseError("no flow reaches the requirement", "lower k or bring more data")
     return as_solution(region, bounds, frame, closed=bbox is not None)
 
 
-def _crowd(problem: Problem) -> tuple[tuple[object, ...], int]:
-    """Return what the kernel needs to test crowds, and how many persons or tiles there may be."""
-    flows, requirement = problem.flows, problem.requirement
-    people = flows.people
-    weight = flows.weight if people is None else people.weight
-    nobody = np.zeros(0, np.int64)
-    visit_start = np.zeros(len(flows) + 1, np.int64)
-    person = nobody
-    marks = max(len(flows.origins), len(flows.destinations))
+def _records(problem: Problem) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Return trips, tiles of both ends, first visits and their persons, and weights of persons (or of records)."""
+    flows, people = problem.flows, problem.flows.people
+    tile = np.stack([flows.origin, flows.destination])
+    visit_start, person = np.zeros(len(flows) + 1, np.int64), np.zeros(0, np.int64)
+    weight, count = flows.weight, len(flows)
     if people is not None:
-        visit_start = np.searchsorted(people.pair, np.arange(len(flows) + 1))
-        person = people.person
-        marks = max(marks, int(person.max(initial=0)) + 1)
-    if weight is None:
-        weight = np.zeros(max(len(flows), marks), np.int64)
-    least = (requirement.k, requirement.least_weight, requirement.min_tiles)
-    return (weight, visit_start, person, np.stack([flows.origin, flows.destination]), least), marks
+        visit_start, person = np.searchsorted(people.pair, np.arange(len(flows) + 1)), people.person
+        weight, count = people.weight, int(person.max(initial=-1)) + 1
+    return flows.trips, tile, visit_start, person, np.zeros(count, np.int64) if weight is None else weight

@@ -5,37 +5,38 @@ Each is compiled from a plain Python function of the same name with an underscor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
+    from flowveil._problem import Least
 
 AXES = 4  # longitude and latitude of origin and destination
 
 
-def _crowd_passes(
-    records: IntArray,
-    trips: IntArray,
-    weight: IntArray,
-    visit_start: IntArray,
-    person: IntArray,
-    tile: IntArray,
-    least: tuple[int, int, int],
-    seen: IntArray,
-    tick: int,
-) -> bool:
-    """Return whether records pass the tests: crowd, weight, tiles at both ends (as many as the records have).
+class Records(NamedTuple):
+    """What is tested of records."""
 
-    With persons (`person` is not empty) `weight` is by person, else by record. `seen` marks persons, then tiles of
-    either end, with the number of the test, `tick`.
+    trips: IntArray
+    tile: IntArray  # one row an end
+    visit_start: IntArray  # the first visit of a record; and the number of visits
+    person: IntArray  # by visit; empty without a unit
+    weight: IntArray  # by person; by record without a unit
+
+
+def _crowd_passes(chosen: IntArray, records: Records, least: Least, seen: IntArray, tick: int) -> bool:
+    """Return whether some records pass the tests: crowd, weight, tiles at both ends (as many as the records have).
+
+    `seen` marks persons, then tiles of either end, with the number of the test, `tick`.
     """
+    trips, tile, visit_start, person, weight = records
     crowd = 0
     total = 0
     tiles = np.zeros(2, np.int64)
-    for record in records:
+    for record in chosen:
         if len(person) == 0:
             crowd += trips[record]
             total += weight[record]
@@ -49,7 +50,8 @@ def _crowd_passes(
             if seen[1 + end, tile[end, record]] != tick:
                 seen[1 + end, tile[end, record]] = tick
                 tiles[end] += 1
-        if crowd >= least[0] and total >= least[1] and tiles[0] >= least[2] and tiles[1] >= least[2]:
+        wide = tiles[0] >= least.tiles and tiles[1] >= least.tiles
+        if wide and crowd >= least.crowd and total >= least.weight:
             return True
     return False
 
@@ -85,22 +87,18 @@ cut_values = njit(cache=True)(_cut_values)
 
 
 def _best_cut(
-    axis: int,
-    records: IntArray,
-    points: IntArray,
-    trips: IntArray,
-    crowd: tuple[IntArray, IntArray, IntArray, IntArray, tuple[int, int, int]],
-    seen: IntArray,
-    tick: int,
+    chosen: IntArray, place_of: IntArray, records: Records, least: Least, seen: IntArray, tick: int
 ) -> tuple[int, int]:
-    """Sort records along an axis, in place; return where to cut them and at which value, (0, 0) if no cut passes."""
-    records[:] = records[np.argsort(points[axis][records])]
-    values = points[axis][records]
-    weight, visit_start, person, tile, least = crowd
-    for value in cut_values(values, trips[records]):
+    """Sort records along an axis, in place; return where to cut them and at which value, (0, 0) if no cut passes.
+
+    `place_of` is by record its place on the axis.
+    """
+    chosen[:] = chosen[np.argsort(place_of[chosen])]
+    values = place_of[chosen]
+    for value in cut_values(values, records.trips[chosen]):
         place = np.searchsorted(values, value, side="right")
-        if crowd_passes(records[:place], trips, weight, visit_start, person, tile, least, seen, tick) and crowd_passes(
-            records[place:], trips, weight, visit_start, person, tile, least, seen, tick + 1
+        if crowd_passes(chosen[:place], records, least, seen, tick) and crowd_passes(
+            chosen[place:], records, least, seen, tick + 1
         ):
             return place, value
         tick += 2
@@ -111,16 +109,13 @@ best_cut = njit(cache=True)(_best_cut)
 
 
 def _partition(
-    points: IntArray,
-    frame: IntArray,
-    trips: IntArray,
-    crowd: tuple[IntArray, IntArray, IntArray, IntArray, tuple[int, int, int]],
-    marks: int,
+    points: IntArray, frame: IntArray, records: Records, least: Least, marks: int
 ) -> tuple[IntArray, IntArray]:
-    """Cut the space of points (one row an axis) until no cut leaves two halves that pass.
+    """Cut the space of points (one row an axis, one column a record) until no cut leaves two halves that pass.
 
     Of all axes the one with the widest range, as a share of the range of all points, is cut first. `frame` has the
-    lowest and the highest value of each axis. Returns the region of each point and the bounds of each region.
+    lowest and the highest value of each axis; `marks` is how many persons or tiles there may be. Returns the region of
+    each point and the bounds of each region.
     """
     count = points.shape[1]
     region, bounds = np.zeros(count, np.int64), np.empty((count, 2, AXES), np.int64)
@@ -135,18 +130,18 @@ def _partition(
     width = np.empty(AXES)
     while waiting:
         waiting -= 1
-        records = order[start[waiting] : end[waiting]]
+        chosen = order[start[waiting] : end[waiting]]
         for axis in range(AXES):
-            values = points[axis][records]
+            values = points[axis][chosen]
             width[axis] = (values.max() - values.min()) / whole[axis]
         place = value = 0
         while place == 0 and width.max() > 0:
             axis = int(np.argmax(width))
             width[axis] = 0
-            place, value = best_cut(axis, records, points, trips, crowd, seen, tick)
+            place, value = best_cut(chosen, points[axis], records, least, seen, tick)
             tick += 4
         if place == 0:
-            region[records] = regions
+            region[chosen] = regions
             bounds[regions] = box[waiting]
             regions += 1
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods import (
@@ -21,13 +21,15 @@ from flowveil._methods import (
     uniform_tiles,
 )
 from flowveil._methods.each import solve_each
-from flowveil._problem import LARGEST_NUMBER
+from flowveil._options import DEFAULT_LOSS, LARGEST_NUMBER, parse_choice, parse_k, parse_k_weight, parse_pairs, shown
 from flowveil._processes import over_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from flowveil._methods.frontier import FrontierPoint
+    from flowveil._options import Keywords
     from flowveil._problem import Problem, Solution
     from flowveil._processes import Spread
 
@@ -42,7 +44,7 @@ class Option:
     default: Value
     meaning: str
 
-    def parse(self, value: Any) -> Value:
+    def parse(self, value: object) -> Value:
         """Return `value` in the type of the default, or raise."""
         kind = type(self.default)
         try:
@@ -53,7 +55,7 @@ class Option:
             found = None
         if found is None or (not isinstance(found, str) and not abs(found) <= LARGEST_NUMBER):  # nor is NaN any number
             words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-            raise InputError(f"the option {self.name} is {value!r}", f"{self.name} is {words[kind]}")
+            raise InputError(f"the option {self.name} is {shown(value)}", f"{self.name} is {words[kind]}")
         return found
 
 
@@ -74,13 +76,36 @@ class Method:
     times: bool = False  # can time be one of its axes?
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
-    def parse_options(self, given: Mapping[str, Any] | None) -> dict[str, Value]:
+    def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
         """Return the options given, checked."""
         known = {option.name: option for option in self.options}
-        for name in given or {}:
-            if name not in known:
-                raise UnknownNameError(f"option of {self.name}", name, known)
-        return {name: known[name].parse(value) for name, value in (given or {}).items()}
+        pairs = parse_pairs(given or {}, "options")
+        return {
+            parse_choice(name, f"option of {self.name}", known): known[name].parse(value)
+            for name, value in pairs.items()
+        }
+
+    def cluster_options(
+        self,
+        k: int,
+        k_weight: float | Literal["auto"] | None = None,
+        *,
+        engine: str = "spark",
+        loss: str = DEFAULT_LOSS,
+        time_hierarchy: str | None = None,
+        elsewhere: bool = False,
+        totals: bool = False,
+        beside: str | Path | None = None,
+    ) -> Keywords:
+        """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
+
+        Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
+        areas have enough people; nor is anything for an engine that has no cluster.
+        """
+        whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
+        if engine != "spark" or not self.crowds or loss != DEFAULT_LOSS or not whole_pairs:
+            return {}
+        return {"k": parse_k(k), "k_weight": parse_k_weight(k_weight)}
 
     def run(self, problem: Problem, options: Mapping[str, Value], spread: Spread = over_cores) -> Solution:
         """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each.
@@ -250,7 +275,7 @@ _METHODS = (
 )
 
 
-def _refuse(*_: Any, **__: Any) -> Solution:
+def _refuse(*_: object, **__: object) -> Solution:
     raise InputError(
         "this method adds noise: it starts from a matrix over a public box, not from flows",
         "give --epsilon E and --bbox W,S,E,N; in Python, build_matrix and add_noise",
@@ -305,6 +330,4 @@ def methods() -> list[Method]:
 def find_method(name: str) -> Method:
     """Return the method of that name, or raise with those that exist."""
     known = {method.name: method for method in (*_METHODS, *_NOISY)}
-    if name not in known:
-        raise UnknownNameError("method", name, known)
-    return known[name]
+    return known[parse_choice(name, "method", known)]

@@ -15,6 +15,7 @@ from flowveil._processes import at_once
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._methods.cuts import Cut, Decision, Splits
+    from flowveil._methods.kernels import Children
 
 ROUNDING = 1e-9  # relative gain that is none
 _CHUNK = 1_000  # splits that are looked at together
@@ -118,10 +119,10 @@ class _Matrix:
         return below
 
     @cached_property
-    def _links(self) -> tuple[IntArray, IntArray]:
+    def _links(self) -> Children:
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-        links: tuple[IntArray, IntArray] = kernels.children(self.first, self.stop, self.cube.parent)
+        links: Children = kernels.children(self.first, self.stop, self.cube.parent)
         return links
 
 

@@ -6,7 +6,7 @@ reach. The list of a cell is that of the best combinations of its children's lis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,20 +19,33 @@ _PUBLISHED = -1  # in place of the first point: the second is a cell that is pub
 _START = -2  # nothing chosen yet
 
 
-def _combine(
-    points: IntArray,
-    costs: FloatArray,
-    used: int,
-    one: tuple[int, int],
-    other: tuple[int, int],
-    capacity: int,
-    best: FloatArray,
-    chosen: IntArray,
-) -> int:
-    """Append the best sums of two lists that fit the capacity, ascending in trips; return the new end.
+class Cells(NamedTuple):
+    """Cells of a tree: each comes before its children, and cell 0 is the whole."""
 
-    `best` and `chosen` are room for one entry a trip of capacity.
-    """
+    loss: FloatArray
+    parent: IntArray
+    withheld: IntArray  # trips that a split puts into children that may not be published
+    splittable: BoolArray
+
+
+class Points(NamedTuple):
+    """Points of all lists, one after the other."""
+
+    parts: IntArray  # rows: trips withheld, and the two points it is made of
+    cost: FloatArray
+
+
+class Room(NamedTuple):
+    """Room to combine two lists: an entry for each trip of the capacity."""
+
+    best: FloatArray
+    chosen: IntArray
+
+
+def _combine(lists: Points, used: int, one: tuple[int, int], other: tuple[int, int], capacity: int, room: Room) -> int:
+    """Append the best sums of two lists that fit the capacity, ascending in trips; return the new end."""
+    points, costs = lists
+    best, chosen = room
     most = min(capacity, points[_WITHHELD, one[1] - 1] + points[_WITHHELD, other[1] - 1])
     best[: most + 1] = np.inf
     for first in range(one[0], one[1]):
@@ -57,8 +70,9 @@ def _combine(
 combine = njit(cache=True)(_combine)
 
 
-def _finish(points: IntArray, costs: FloatArray, used: int, split: tuple[int, int], loss: float, cell: int) -> int:
+def _finish(lists: Points, used: int, split: tuple[int, int], loss: float, cell: int) -> int:
     """Append what a cell can reach, published (nothing withheld) or split; on equal cost split. Return the new end."""
+    points, costs = lists
     first = split[0]
     whole = first == split[1] or points[_WITHHELD, first] > 0 or loss < costs[first]
     if whole:
@@ -75,61 +89,57 @@ def _finish(points: IntArray, costs: FloatArray, used: int, split: tuple[int, in
 finish = njit(cache=True)(_finish)
 
 
-def _grown(points: IntArray, costs: FloatArray, used: int, room: int) -> tuple[IntArray, FloatArray]:
-    """Return copies with more room."""
-    more_points, more_costs = np.empty((3, room), np.int64), np.empty(room)
-    more_points[:, :used], more_costs[:used] = points[:, :used], costs[:used]
-    return more_points, more_costs
+def _grown(lists: Points, used: int, size: int) -> Points:
+    """Return a copy with room for more points."""
+    more = Points(np.empty((3, size), np.int64), np.empty(size))
+    more.parts[:, :used], more.cost[:used] = lists.parts[:, :used], lists.cost[:used]
+    return more
 
 
 grown = njit(cache=True)(_grown)
 
 
-def _fill(
-    capacity: int, price: float, loss: FloatArray, parent: IntArray, withheld: IntArray, splittable: BoolArray
-) -> tuple[IntArray, FloatArray, int, int]:
-    """Return points and costs of all lists, and where that of cell 0 starts and ends; see `fill`."""
-    cells = len(loss)
-    room = 4 * cells + 4 * capacity + 16
-    points, costs = np.empty((3, room), np.int64), np.empty(room)
-    best, chosen = np.empty(capacity + 1), np.empty((2, capacity + 1), np.int64)
-    start, end = np.zeros(cells, np.int64), np.zeros(cells, np.int64)
+def _fill(capacity: int, price: float, cells: Cells) -> tuple[Points, int, int]:
+    """Return the points of all lists, and where the list of cell 0 starts and ends; see `_solve_tree`."""
+    loss, parent, withheld, splittable = cells
+    count = len(loss)
+    size = 4 * count + 4 * capacity + 16
+    lists = Points(np.empty((3, size), np.int64), np.empty(size))
+    room = Room(np.empty(capacity + 1), np.empty((2, capacity + 1), np.int64))
+    start, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
     used = 0
-    for cell in range(cells):
+    for cell in range(count):
         if splittable[cell] and withheld[cell] <= capacity:
-            points[_WITHHELD, used], points[_ONE, used] = withheld[cell], _START
-            costs[used] = price * withheld[cell]
+            lists.parts[_WITHHELD, used], lists.parts[_ONE, used] = withheld[cell], _START
+            lists.cost[used] = price * withheld[cell]
             start[cell], end[cell] = used, used + 1
             used += 1
-    for cell in range(cells - 1, -1, -1):
-        if used + 2 * (capacity + 2) > room:
-            room = 2 * room + 2 * (capacity + 2)
-            points, costs = grown(points, costs, used, room)
+    for cell in range(count - 1, -1, -1):
+        if used + 2 * (capacity + 2) > size:
+            size = 2 * size + 2 * (capacity + 2)
+            lists = grown(lists, used, size)
         new = used
-        used = finish(points, costs, used, (start[cell], end[cell]), loss[cell], cell)
+        used = finish(lists, used, (start[cell], end[cell]), loss[cell], cell)
         start[cell], end[cell] = new, used
         above = parent[cell]
         if above >= 0 and start[above] < end[above]:
             new = used
-            lists = (start[above], end[above]), (start[cell], end[cell])
-            used = combine(points, costs, used, lists[0], lists[1], capacity, best, chosen)
+            used = combine(lists, used, (start[above], end[above]), (start[cell], end[cell]), capacity, room)
             start[above], end[above] = new, used
-    return points, costs, start[0], end[0]
+    return lists, start[0], end[0]
 
 
 fill = njit(cache=True)(_fill)
 
 
-def _solve_tree(
-    capacity: int, price: float, loss: FloatArray, parent: IntArray, withheld: IntArray, splittable: BoolArray
-) -> BoolArray:
+def _solve_tree(capacity: int, price: float, cells: Cells) -> BoolArray:
     """Return which cells to publish at the least loss plus `price` for each withheld trip, within the capacity.
 
-    Cells come before their children and cell 0 is the whole; `withheld` are the trips that a split puts into children
-    that may not be published. On equal cost fewer trips are withheld, and a cell is split.
+    On equal cost fewer trips are withheld, and a cell is split.
     """
-    points, costs, start, end = fill(capacity, price, loss, parent, withheld, splittable)
-    publish = np.zeros(len(loss), np.bool_)
+    lists, start, end = fill(capacity, price, cells)
+    points, costs = lists
+    publish = np.zeros(len(cells.loss), np.bool_)
     waiting = [start + np.argmin(costs[start:end])]
     while len(waiting) > 0:
         point = waiting.pop()

@@ -20,9 +20,10 @@ def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
 
     parent = tree.parent[None, :].astype(np.int32)
     nothing = np.zeros((1, len(tree)))
-    choice, _, _ = kernels.choose(0.0, 0, len(tree), tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
+    cells = kernels.Cells(tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
+    choice, _, _ = kernels.choose(0.0, 0, len(tree), cells)
     inside = np.zeros(len(tree), bool)
-    inside[kernels.publish(0, len(tree), choice, parent, tree.tiles, cost)[0]] = True
+    inside[kernels.publish(0, len(tree), choice, cells)[0]] = True
     above = np.zeros(len(tree), bool)
     found = tree.parent[inside]
     while (found := found[found >= 0]).size:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError
 from flowveil._flows import add_by_group
 from flowveil._methods.treecut import best_cut
-from flowveil._problem import LARGEST_NUMBER
+from flowveil._options import LARGEST_NUMBER, parse_number
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray
@@ -41,10 +40,5 @@ def origin_cut(problem: Problem, target: float) -> tuple[BoolArray, BoolArray]:
 
 def positive(name: str, value: str | float) -> float:
     """Return an option as a positive number, or raise."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not 1 / LARGEST_NUMBER <= number <= LARGEST_NUMBER:
-        raise InputError(f"{name} is {value!r}", f"{name} is a positive number, or {AUTO}")
-    return number
+    hint = f"{name} is a positive number, or {AUTO}"
+    return float(parse_number(value, name, hint, 1 / LARGEST_NUMBER, LARGEST_NUMBER))

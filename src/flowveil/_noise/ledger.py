@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError
+from flowveil._errors import PromiseError
 from flowveil._noise import draws, sparse
+from flowveil._options import parse_epsilon
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
 
 # Epsilon is handed out in this many equal parts: paths then add up in whole numbers, without rounding.
 PARTS = 1 << 48
-_LEAST, _MOST = 1e-9, 1e9  # beyond, noise drowns any count, or nothing is protected, and floats run out
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,6 @@ class Spend:
     epsilon: float
 
 
-def check_epsilon(epsilon: float) -> float:
-    """Return epsilon, or raise if it is no budget."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not _LEAST <= epsilon <= _MOST:
-        raise InputError(f"epsilon is {epsilon}", "epsilon is a positive number; 1 is common, less protects more")
-    return float(epsilon)
-
-
 class Ledger:
     """Hands out epsilon, draws what it was charged for, and raises before anything is overspent.
 
@@ -46,7 +39,7 @@ class Ledger:
     """
 
     def __init__(self, epsilon: float, roots: int = 1) -> None:
-        self.epsilon = check_epsilon(epsilon)
+        self.epsilon = parse_epsilon(epsilon)
         self.spends: list[Spend] = []
         self.parents = np.full(roots, -1, np.int64)
         self.measured: list[tuple[IntArray, IntArray, IntArray]] = []  # nodes, noisy counts, charges: nothing private
@@ -102,10 +95,10 @@ class Ledger:
         noisy = draws.add_laplace(counts, epsilon)
         zeros = sparse.count_positive(among - len(cells), draws.laplace_scale(epsilon))
         places = sparse.draw_places(zeros, among, cells)
-        found = np.concatenate([cells[noisy > 0], places])
+        listed = np.concatenate([cells[noisy > 0], places])
         values = np.concatenate([noisy[noisy > 0], sparse.draw_positive(zeros, epsilon)])
-        order = np.argsort(found)
-        return found[order], values[order]
+        order = np.argsort(listed)
+        return listed[order], values[order]
 
     def choose(self, name: str, node: int, scores: IntArray, sensitivity: int, parts: int) -> int:
         """Charge `parts` to a node and return the position of a score that is likely the least."""
@@ -116,14 +109,14 @@ class Ledger:
     def epsilons(self, parts: IntArray) -> FloatArray:
         """Return the epsilons of many charges."""
         distinct, position = np.unique(parts, return_inverse=True)
-        found: FloatArray = np.array([self.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
-        return found
+        budgets: FloatArray = np.array([self.epsilon_of(part) for part in distinct.tolist()], np.float64)[position]
+        return budgets
 
     def scales(self, parts: IntArray) -> FloatArray:
         """Return the scales of the noise that charges buy."""
         distinct, position = np.unique(parts, return_inverse=True)
-        found = [draws.laplace_scale(self.epsilon_of(part)) for part in distinct.tolist()]
-        scales: FloatArray = np.array(found, np.float64)[position]
+        each = [draws.laplace_scale(self.epsilon_of(part)) for part in distinct.tolist()]
+        scales: FloatArray = np.array(each, np.float64)[position]
         return scales
 
     def largest_path(self) -> float:

@@ -38,13 +38,13 @@ def count_positive(zeros: int, scale: float) -> int:
     Each zero stands for one uniform number, written in bits, that is compared with the probability: where the bits are
     the same the next one decides. How many numbers have a bit set is the number of ones in as many random bits.
     """
-    found = 0
+    successes = 0
     for bit in _probability_bits(scale):
         if not zeros:
-            return found
+            return successes
         ones = _ones(zeros)
         if bit:
-            found += zeros - ones  # below the probability; the others are level with it
+            successes += zeros - ones  # below the probability; the others are level with it
             zeros = ones
         else:
             zeros -= ones  # above it; the others are level with it
@@ -53,26 +53,26 @@ def count_positive(zeros: int, scale: float) -> int:
 
 def draw_positive(count: int, epsilon: float) -> IntArray:
     """Draw noise of which it is known that it is positive."""
-    found = [np.zeros(0, np.int64)]
-    while (missing := count - sum(map(len, found))) > 0:
+    drawn = [np.zeros(0, np.int64)]
+    while (missing := count - sum(map(len, drawn))) > 0:
         noise = draws.add_laplace(np.zeros(2 * missing, np.int64), epsilon)
-        found.append(noise[noise >= 0][:missing] + 1)
-    return np.concatenate(found)
+        drawn.append(noise[noise >= 0][:missing] + 1)
+    return np.concatenate(drawn)
 
 
 def draw_places(count: int, among: int, taken: IntArray) -> IntArray:
     """Draw distinct numbers from 0 to `among` - 1 that are not in `taken` (ascending), uniformly; ascending."""
     width = max(among - 1, 1).bit_length()
-    found = np.zeros(0, np.int64)
-    while len(found) < count:
-        drawn = np.frombuffer(os.urandom(8 * (2 * (count - len(found)) + 64)), np.uint64) >> np.uint64(64 - width)
+    chosen = np.zeros(0, np.int64)
+    while len(chosen) < count:
+        drawn = np.frombuffer(os.urandom(8 * (2 * (count - len(chosen)) + 64)), np.uint64) >> np.uint64(64 - width)
         drawn = drawn.astype(np.int64)
         place = np.minimum(np.searchsorted(taken, drawn), max(len(taken) - 1, 0))
         free = (drawn < among) & (taken[place] != drawn if len(taken) else True)
-        both = np.concatenate([found, drawn[free]])
+        both = np.concatenate([chosen, drawn[free]])
         _, first = np.unique(both, return_index=True)
-        found = both[np.sort(first)][:count]  # in the order of drawing: who came first stays
-    return np.sort(found)
+        chosen = both[np.sort(first)][:count]  # in the order of drawing: who came first stays
+    return np.sort(chosen)
 
 
 def _probability_bits(scale: float) -> Iterator[bool]:

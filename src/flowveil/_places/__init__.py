@@ -1,8 +1,8 @@
 """Places: tiles, the hierarchies above them, and what areas look like."""
 
-from flowveil._places.bbox import parse_bbox
+from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.choose import choose_places
-from flowveil._places.geodesy import meters_between
+from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.places import AreaTable, BoundingBox, Places
@@ -17,7 +17,7 @@ from flowveil._places.rectangles import (
     tile_bounds,
     tile_points,
 )
-from flowveil._places.zone_table import ZoneTable, read_zones
+from flowveil._places.zone_table import ZonesLike, ZoneTable, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
@@ -35,12 +35,17 @@ __all__ = [
     "Rectangles",
     "ZoneTable",
     "Zones",
+    "ZonesLike",
+    "area_ids",
+    "areas_of_nodes",
+    "areas_of_sides",
     "choose_places",
     "depths",
+    "ids_of",
     "make_frame",
     "meters_between",
-    "parse_bbox",
     "read_zones",
+    "square_kilometers",
     "tile_bounds",
     "tile_points",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
+from flowveil._options import parse_names, parse_text, shown
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import MAX_RESOLUTION
 from flowveil._places.quadtree import Quadtree
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flowveil._places.places import BoundingBox, Places
+    from flowveil._places.zone_table import ZonesLike
 
 _GRIDS = "grids are h3:RESOLUTION (0 to 15, e.g. h3:10) and quadtree:METERS (e.g. quadtree:200)"
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1.0, 1_000_000.0
@@ -22,7 +24,7 @@ _SMALLEST_SQUARE, _LARGEST_SQUARE = 1.0, 1_000_000.0
 
 def choose_places(
     grid: str | None = None,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: BoundingBox | None = None,
@@ -36,18 +38,18 @@ def choose_places(
             raise InputError("a bbox or CRS does not go with zones", "filter zones with --where")
         levels = _levels(hierarchy)
         return Zones(read_zones(zones, None if isinstance(levels, str) else levels[0], columns), levels)
-    name, _, number = (grid or "h3:10").partition(":")
+    name, _, number = parse_text("h3:10" if grid is None or grid == "" else grid, "grid", "h3:10").partition(":")
     if name == "h3":
         return _h3_grid(number, hierarchy, crs, bbox)
     if name == "quadtree":
         return _quadtree(number, hierarchy, crs, bbox)
-    raise InputError(f"there is no grid {grid!r}", _GRIDS)
+    raise InputError(f"there is no grid {shown(grid)}", _GRIDS)
 
 
 def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:
     if hierarchy is None or hierarchy == "ward":
         return "ward"
-    levels = [part.strip() for part in hierarchy.split(",")] if isinstance(hierarchy, str) else list(hierarchy)
+    levels = list(parse_names(hierarchy, "hierarchy"))
     if levels in (["h3"], ["h3-binary"]) or not all(levels):
         raise InputError(f"zones have no hierarchy {hierarchy!r}", "use ward, or columns from fine to coarse")
     return levels
@@ -59,7 +61,9 @@ def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None
     if crs is not None:
         raise InputError("H3 has no CRS to choose", "leave out --crs, or use --grid quadtree:METERS")
     if hierarchy not in {None, "h3", "h3-binary"} if isinstance(hierarchy, str | None) else True:
-        raise InputError(f"h3 has no hierarchy {hierarchy!r}", "use h3 or h3-binary; other hierarchies need --zones")
+        raise InputError(
+            f"h3 has no hierarchy {shown(hierarchy)}", "use h3 or h3-binary; other hierarchies need --zones"
+        )
     return H3Grid(int(number), binary=hierarchy == "h3-binary", bbox=bbox)
 
 
@@ -73,7 +77,7 @@ def _quadtree(
     if not _SMALLEST_SQUARE <= side <= _LARGEST_SQUARE:
         raise InputError(f"squares of {number} m are not possible", "choose 1 to 1,000,000 m")
     if hierarchy not in {None, "quadtree"} if isinstance(hierarchy, str | None) else True:
-        raise InputError(f"a quadtree has no hierarchy {hierarchy!r}", "leave out --hierarchy")
+        raise InputError(f"a quadtree has no hierarchy {shown(hierarchy)}", "leave out --hierarchy")
     if bbox is None:
         raise InputError("a quadtree needs a bbox", "give --bbox W,S,E,N: the squares are laid out in its UTM zone")
     return Quadtree(side, bbox, crs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h3.api.numpy_int as h3
 import numpy as np
@@ -11,14 +11,15 @@ import shapely
 
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.geodesy import square_kilometers
-from flowveil._places.h3index import cells_of_points, digits, parents, resolutions
+from flowveil._places.h3index import cells_of_points, digits, parents
 from flowveil._places.hierarchy import ROOT, Hierarchy
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
@@ -57,7 +58,7 @@ class H3Grid:
         self.binary = binary
         self.bbox = bbox
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the cells of (lon, lat); null off the globe."""
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
         cells = cells_of_points(lon, lat, self.resolution)
@@ -69,13 +70,15 @@ class H3Grid:
         parent_keys = []
         cells = seen
         for resolution in range(self.resolution, 0, -1):
-            above = np.unique(parents(cells, resolution - 1))
-            links = _binary_links(cells, resolution) if self.binary else parents(cells, resolution - 1)
-            parent_keys.append(links)
+            links = parents(cells, resolution - 1)
+            above = np.unique(links)
             if self.binary:
+                links = links | (_LOWEST_GROUP[digits(cells, resolution)] << _GROUP_SHIFT)
                 groups, up = _group_links(links)
                 keys.append(groups)
-                parent_keys.append(up)
+                parent_keys += [links, up]
+            else:
+                parent_keys.append(links)
             keys.append(above)
             cells = above
         parent_keys.append(np.zeros(len(cells), np.uint64))  # the world, which has key 0
@@ -116,7 +119,7 @@ class H3Grid:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
         return {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
 
@@ -161,21 +164,15 @@ def _pairs(hierarchy: Hierarchy, nodes: IntArray) -> zip[tuple[int, int]]:
     return zip((nodes != ROOT).astype(int).tolist(), hierarchy.key[nodes].tolist(), strict=True)
 
 
-def _binary_links(cells: KeyArray, resolution: int) -> KeyArray:
-    """Return for each cell the key of the smallest group of siblings that holds it."""
-    group = _LOWEST_GROUP[digits(cells, resolution)]
-    return parents(cells, resolution - 1) | (group << _GROUP_SHIFT)
-
-
 def _group_links(links: KeyArray) -> tuple[KeyArray, KeyArray]:
     """Return all groups on the way from `links` to the whole cells, and the key above each."""
-    found: list[KeyArray] = []
+    levels: list[KeyArray] = []
     frontier = np.unique(links)
     while len(frontier):
-        found.append(frontier)
+        levels.append(frontier)
         above = _group_above(frontier)
         frontier = np.unique(above[(above >> _GROUP_SHIFT) & np.uint64(7) != 0])
-    groups = np.unique(np.concatenate(found))
+    groups = np.unique(np.concatenate(levels))
     return groups, _group_above(groups)
 
 
@@ -192,7 +189,7 @@ def _cells_of_key(key: int) -> list[int]:
         return [key]
     cell = int(np.uint64(key) & _CELL_BITS)
     children = np.asarray(h3.cell_to_children(cell), np.uint64)
-    wanted = np.isin(digits(children, int(resolutions(children[:1])[0])), BINARY_GROUPS[group][0])
+    wanted = np.isin(digits(children, h3.get_resolution(cell) + 1), BINARY_GROUPS[group][0])
     return [int(child) for child in np.sort(children[wanted])]
 
 

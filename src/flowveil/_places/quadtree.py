@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyproj
 import shapely
 
 from flowveil._errors import InputError
+from flowveil._options import parse_text
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.geodesy import square_kilometers, transform, utm_zone
 from flowveil._places.h3index import is_point
@@ -21,7 +22,8 @@ from flowveil._places.places import AreaTable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.places import BoundingBox
 
 # The largest square of the tree is at least as wide as the Earth's half circumference: a constant, so that the height
@@ -63,7 +65,7 @@ class Quadtree:
         # Projections and threads cannot be sent to another process; they follow from what was typed.
         return Quadtree, (self.side, self.bbox, self.typed_crs)
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the squares of (lon, lat); null where the projection does not reach."""
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
         good = is_point(lon, lat)
@@ -116,7 +118,7 @@ class Quadtree:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""
         return {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
 
@@ -159,7 +161,7 @@ class Quadtree:
 def _metric_crs(name: str) -> pyproj.CRS:
     hint = "name a projected CRS in meters by its code, e.g. --crs EPSG:32610"
     try:
-        crs = pyproj.CRS.from_user_input(name)
+        crs = pyproj.CRS.from_user_input(parse_text(name, "crs", "EPSG:32610"))
     except pyproj.exceptions.CRSError:
         raise InputError(f"there is no CRS {name!r}", hint) from None
     authority = crs.to_authority()

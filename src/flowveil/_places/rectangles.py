@@ -49,7 +49,7 @@ class Rectangles:
     def hold(self, points: IntArray) -> tuple[IntArray, IntArray]:
         """Return all pairs (number of a rectangle, number of a point inside it), sorted; points have rows lon, lat."""
         tree = shapely.STRtree(shapely.points(points[0], points[1]))
-        box, point = tree.query(shapely.box(*(self.bounds[:, side] for side in range(4))))
+        box, point = tree.query(shapely.box(*self.bounds.T))
         inside = np.ones(len(box), bool)
         for axis in range(2):
             low = self.bounds[box, axis]
@@ -123,8 +123,8 @@ class RectangleAreas:
         if self.places.by_zone:
             inside = self.inside(numbers)
             names = self.places.describe(self.hierarchy, self._leaves).members or []
-            members = [sorted(name for tile in found.tolist() for name in names[tile] or []) for found in inside]
-            tiles = np.array([len(found) for found in inside], np.int64)
+            members = [sorted(name for tile in own.tolist() for name in names[tile] or []) for own in inside]
+            tiles = np.array([len(own) for own in inside], np.int64)
         return AreaTable(self.ids(numbers), lon, lat, tiles, members, self._shapes(numbers))
 
     def centers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.zone_table import ZoneTable
 
 _MOST_WARD_ZONES = 20_000  # the dendrogram needs all distances: 1.6 GB at this number
@@ -55,7 +56,7 @@ class Zones:
         self._zone_of_node[self._leaf] = np.arange(len(table.ids))
         self._id_set = pa.array(table.ids, pa.string())
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the ranks of zone ids (text); null for an unknown zone."""
         return pa.compute.index_in(columns[0].cast(pa.string()), value_set=self._id_set).cast(pa.uint64())
 
@@ -98,7 +99,7 @@ class Zones:
         """Return the ellipsoidal size of the united shapes."""
         return square_kilometers(self._shapes(nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return the hierarchy as typed; the zones themselves are in areas.parquet."""
         return {"grid": None, "hierarchy": self.typed_hierarchy}
 
@@ -123,15 +124,15 @@ class Zones:
 
     def _members(self, node: int) -> IntArray:
         """Return the zones under a node, ascending."""
-        found: list[IntArray] = []
+        leaves: list[IntArray] = []
         nodes = np.array([node], np.int64)
         while len(nodes):
             zones = self._zone_of_node[nodes]
-            found.append(zones[zones >= 0])
+            leaves.append(zones[zones >= 0])
             inner = nodes[zones < 0]
             spans = zip(self._tree.first_child[inner].tolist(), self._tree.end_child[inner].tolist(), strict=True)
             nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
-        return np.sort(np.concatenate(found))
+        return np.sort(np.concatenate(leaves))
 
     def _shapes(self, nodes: IntArray) -> npt.NDArray[np.object_]:
         """Unite the shapes of the zones of each node; None for the root and where any zone has no shape."""

@@ -4,14 +4,13 @@ from flowveil._problem.axis import Axis
 from flowveil._problem.cube import Cube, Run
 from flowveil._problem.losses import LOSSES
 from flowveil._problem.problem import NodePairs, Problem, Solution
-from flowveil._problem.requirement import AUTO, LARGEST_NUMBER, Requirement, make_requirement, mean_weight
+from flowveil._problem.requirement import Least, Requirement, make_requirement, mean_weight
 
 __all__ = [
-    "AUTO",
-    "LARGEST_NUMBER",
     "LOSSES",
     "Axis",
     "Cube",
+    "Least",
     "NodePairs",
     "Problem",
     "Requirement",

@@ -20,13 +20,12 @@ from flowveil._problem.room import check_cells
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._flows import Flows
     from flowveil._problem.problem import Problem
 
 _RUN = 2**15  # records of matrices that are worked on together: what is computed stays in the cache of a core
+_NOTHING = np.zeros(0, np.int64)
 _Found = tuple["IntArray", "IntArray", "FloatArray"]  # matrix and nodes, trips, and loss of cells
 
 
@@ -59,10 +58,14 @@ class _Builder:
         self.axes = [problem.axes[row] for row in self.rows]
         self.rank = [axis.rank for axis in self.axes]
         self.loss = loss_function(problem, self.axes)
-        self.test = _crowd_test(problem)
+        self.trees = [
+            kernels.Tree(axis.hierarchy.tiles, axis.low, axis.hierarchy.first_child, axis.hierarchy.end_child)
+            for axis in self.axes
+        ]
+        self.weight = _tested_weight(problem)
+        self.visits = kernels.Visits(*_visits(problem.flows), _NOTHING)
         self.sizes: list[int] = []  # of what was found in all runs
         self.found: list[_Found] = []
-        self.seen = np.zeros(0, np.int64)
 
     def build(self) -> Cube:
         return _join(at_once(self._build_run, _runs(self.problem.flows)))
@@ -71,7 +74,7 @@ class _Builder:
         """Return the cells of some matrices."""
         run = copy(self)
         run.found = []
-        run.seen = _nobody(self.problem.flows)
+        run.visits = self.visits._replace(seen=_nobody(self.problem.flows))
         run.visit(replace(groups, order=self._sorted(groups)))
         return _link(self.problem, self.rows, run.found)
 
@@ -96,43 +99,22 @@ class _Builder:
     def _split(self, level: _Groups, alive: BoolArray) -> _Groups:
         """Part the living groups by the children of their nodes on the axis settled last."""
         row = len(level.node) - 2
-        tree = self.axes[row].hierarchy
         order, start, node, source = self.kernels.split_groups(
-            level.order,
-            level.start,
-            level.node[-1],
-            alive,
-            self.rank[row],
-            self.axes[row].low,
-            tree.first_child,
-            tree.end_child,
+            level.order, level.start, level.node[-1], alive, self.rank[row], self.trees[row]
         )
         return _Groups(np.vstack([level.node[:-1, source], node]), start, order)
 
     def descend(self, groups: _Groups) -> BoolArray:
         """Find the cells of groups on the last axis, where each node's records lie side by side."""
-        axis = self.axes[-1]
-        tree, order, flows = axis.hierarchy, groups.order, self.problem.flows
-        least_tiles = self.problem.requirement.min_tiles
+        order, flows, least = groups.order, self.problem.flows, self.problem.requirement.least
         fine = np.ones(groups.node.shape[1], bool)
         for row, other in zip(groups.node[1:], self.axes, strict=False):
             if other.is_place:
-                fine &= other.hierarchy.tiles[row] >= least_tiles
+                fine &= other.hierarchy.tiles[row] >= least.tiles
         running = _running(flows.trips[order])
-        group, node, begin, end = self.kernels.descend(
-            order,
-            groups.start,
-            fine,
-            self.rank[-1][order],
-            running,
-            *self.test(order),
-            self.seen,
-            least_tiles,
-            tree.tiles,
-            axis.low,
-            tree.first_child,
-            tree.end_child,
-        )
+        weight = _NOTHING if self.weight is None else _running(self.weight[order])
+        records = self.kernels.Records(order, groups.start, self.rank[-1][order], running, weight)
+        group, node, begin, end = self.kernels.descend(records, fine, self.visits, least, self.trees[-1])
         self.sizes.append(len(node))
         check_cells(flows, sum(self.sizes))
         cells = np.vstack([groups.node[:, group], node])
@@ -155,30 +137,24 @@ def _runs(flows: Flows) -> list[_Groups]:
     return found
 
 
-def _crowd_test(problem: Problem) -> Callable[[IntArray], tuple[object, ...]]:
-    """Return what the kernel needs to test a crowd of records in a given order."""
-    requirement, flows = problem.requirement, problem.flows
-    none = np.zeros(1, np.int64)
-    people = flows.people
-    weights = flows.weight if people is None else people.weight
-    if requirement.k_weight is not None and weights is None:
+def _tested_weight(problem: Problem) -> IntArray | None:
+    """Return the weight of every record where it is tested; None without such a test, or where persons have weights."""
+    people = problem.flows.people
+    weights = problem.flows.weight if people is None else people.weight
+    if problem.requirement.k_weight is None:
+        return None
+    if weights is None:
         raise InputError("k_weight needs weights", "name the weight column with weight=")
+    return weights if people is None else None
+
+
+def _visits(flows: Flows) -> tuple[IntArray, IntArray, IntArray]:
+    """Return by record its first visit, by visit the person, and by person the weight."""
+    people = flows.people
     if people is None:
-
-        def by_trips(order: IntArray) -> tuple[object, ...]:
-            values = (
-                np.zeros(len(order), np.int64) if requirement.k_weight is None or weights is None else weights[order]
-            )
-            return _running(values), requirement.k, requirement.least_weight, none, none, none
-
-        return by_trips
-    visit_start = np.searchsorted(people.pair, np.arange(len(flows) + 1))
-    person_weight = none if weights is None else weights
-
-    def by_persons(_: IntArray) -> tuple[object, ...]:
-        return none, requirement.k, requirement.least_weight, visit_start, people.person, person_weight
-
-    return by_persons
+        return _NOTHING, _NOTHING, _NOTHING
+    start = np.searchsorted(people.pair, np.arange(len(flows) + 1))
+    return start, people.person, _NOTHING if people.weight is None else people.weight
 
 
 def _nobody(flows: Flows) -> IntArray:
@@ -249,5 +225,5 @@ def _join(runs: list[Cube]) -> Cube:
     names = ("node", "trips", "tiles", "loss", "splittable", "withheld")
     columns = {name: [getattr(run, name) for run in runs] for name in names} | {"parent": parents}
     joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
-    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))
+    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))  # Any: fields of several types
     return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), **whole)

@@ -5,13 +5,51 @@ Each is compiled from a plain Python function of the same name with an underscor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._problem.requirement import Least
+
+
+class Tree(NamedTuple):
+    """The nodes of an axis."""
+
+    tiles: IntArray
+    low: IntArray  # rank of the first leaf; the leaves of a node have adjacent ranks
+    first_child: IntArray
+    end_child: IntArray
+
+
+class Records(NamedTuple):
+    """Records in groups: those of group g are at the positions `start[g]` to `start[g + 1]` - 1."""
+
+    order: IntArray  # by position: the record
+    start: IntArray
+    rank: IntArray  # by position: of the leaf on the last axis; ascends inside a group
+    trips: IntArray  # running total by position
+    weight: IntArray  # running total by position; not read with persons, or without a test of weight
+
+
+class Visits(NamedTuple):
+    """Who travels on each record; all empty without a unit."""
+
+    start: IntArray  # by record: its first visit; and the number of visits
+    person: IntArray  # by visit
+    weight: IntArray  # by person; not read without a test of weight
+    seen: IntArray  # by person: the last crowd that they were met in; and the number of crowds tested
+
+
+class Spans(NamedTuple):
+    """Cells and their records: `order[begin]` to `order[end - 1]`."""
+
+    begin: IntArray
+    end: IntArray
+    order: IntArray
+    trips: IntArray  # by record
 
 
 def _child_holding(rank: int, first: int, end: int, low: IntArray) -> int:
@@ -48,19 +86,14 @@ end_of_run = njit(cache=True, nogil=True)(_end_of_run)
 
 
 def _split_groups(
-    order: IntArray,
-    start: IntArray,
-    node: IntArray,
-    alive: BoolArray,
-    rank: IntArray,
-    low: IntArray,
-    first_child: IntArray,
-    end_child: IntArray,
+    order: IntArray, start: IntArray, node: IntArray, alive: BoolArray, rank: IntArray, tree: Tree
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Part each living group of records by the child of its node; the order inside stays.
 
-    Returns the new order, starts, and for each new group its node and the group it came from.
+    `order` and `start` are as in `Records`, `rank` is by record. Returns the new order, starts, and for each new group
+    its node and the group it came from.
     """
+    first_child, end_child = tree.first_child, tree.end_child
     fan_out = 1
     for group in range(len(node)):
         fan_out = max(fan_out, end_child[node[group]] - first_child[node[group]])
@@ -78,7 +111,7 @@ def _split_groups(
             continue
         place[: end - first] = 0
         for position in range(start[group], start[group + 1]):
-            child = child_holding(rank[order[position]], first, end, low) - first
+            child = child_holding(rank[order[position]], first, end, tree.low) - first
             child_of[position] = child
             place[child] += 1
         for child in range(end - first):
@@ -101,31 +134,25 @@ def _split_groups(
 split_groups = njit(cache=True, nogil=True)(_split_groups)
 
 
-def _crowd_passes(
-    order: IntArray,
-    begin: int,
-    end: int,
-    visit_start: IntArray,
-    person: IntArray,
-    person_weight: IntArray,
-    least_persons: int,
-    least_weight: int,
-    seen: IntArray,
-) -> bool:
-    """Return whether the records hold enough distinct persons, and these enough weight; stop counting once they do."""
+def _crowd_passes(order: IntArray, begin: int, end: int, visits: Visits, least: Least) -> bool:
+    """Return whether the records at some positions hold enough distinct persons, and these enough weight.
+
+    Counting stops once they do.
+    """
+    seen = visits.seen
     tick = seen[-1]
     persons = 0
     weight = 0
     for position in range(begin, end):
         record = order[position]
-        for visit in range(visit_start[record], visit_start[record + 1]):
-            who = person[visit]
+        for visit in range(visits.start[record], visits.start[record + 1]):
+            who = visits.person[visit]
             if seen[who] != tick:
                 seen[who] = tick
                 persons += 1
-                if least_weight > 0:
-                    weight += person_weight[who]
-        if persons >= least_persons and weight >= least_weight:
+                if least.weight > 0:
+                    weight += visits.weight[who]
+        if persons >= least.crowd and weight >= least.weight:
             return True
     return False
 
@@ -143,30 +170,14 @@ grown = njit(cache=True, nogil=True)(_grown)
 
 
 def _descend(
-    order: IntArray,
-    start: IntArray,
-    fine: BoolArray,
-    rank: IntArray,
-    trips: IntArray,
-    weight: IntArray,
-    least_trips: int,
-    least_weight: int,
-    visit_start: IntArray,
-    person: IntArray,
-    person_weight: IntArray,
-    seen: IntArray,
-    least_tiles: int,
-    tiles: IntArray,
-    low: IntArray,
-    first_child: IntArray,
-    end_child: IntArray,
+    records: Records, fine: BoolArray, visits: Visits, least: Least, tree: Tree
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Find the publishable nodes of the last axis for each group of records that is `fine` on the other axes.
 
-    `rank` is by position and ascends inside a group; `trips` and `weight` are running totals by position. `seen` is by
-    person the last crowd that they were met in, and then the number of crowds tested; empty without a unit. Returns
-    group, node, begin and end (positions) of each, sorted by group and node.
+    Returns group, node, begin and end (positions) of each, sorted by group and node.
     """
+    start, rank, trips, weight = records.start, records.rank, records.trips, records.weight
+    tiles, low = tree.tiles, tree.low
     group = np.empty(1024, np.int64)
     node = np.empty(1024, np.int64)
     begin = np.empty(1024, np.int64)
@@ -180,19 +191,18 @@ def _descend(
             if head < 0 or group[head] != which:
                 first, last, position, stop = 0, 1, start[which], start[which + 1]
             else:
-                first, last, position, stop = first_child[node[head]], end_child[node[head]], begin[head], end[head]
+                first, last = tree.first_child[node[head]], tree.end_child[node[head]]
+                position, stop = begin[head], end[head]
             head += 1
             while position < stop and first < last:
                 child = child_holding(rank[position], first, last, low)
                 run = end_of_run(rank, position, stop, low[child] + tiles[child])
-                good = tiles[child] >= least_tiles and trips[run] - trips[position] >= least_trips
-                if good and len(seen) > 0:
-                    seen[-1] += 1
-                    good = crowd_passes(
-                        order, position, run, visit_start, person, person_weight, least_trips, least_weight, seen
-                    )
-                elif good:
-                    good = weight[run] - weight[position] >= least_weight
+                good = tiles[child] >= least.tiles and trips[run] - trips[position] >= least.crowd
+                if good and len(visits.seen) > 0:
+                    visits.seen[-1] += 1
+                    good = crowd_passes(records.order, position, run, visits, least)
+                elif good and least.weight > 0:
+                    good = weight[run] - weight[position] >= least.weight
                 if good:
                     if count == len(node):
                         group, node, begin, end = grown(group), grown(node), grown(begin), grown(end)
@@ -205,34 +215,29 @@ def _descend(
 descend = njit(cache=True, nogil=True)(_descend)
 
 
-def _sum_of_meters(
-    begin: IntArray,
-    end: IntArray,
-    depth: IntArray,
-    order: IntArray,
-    trips: IntArray,
-    rank: IntArray,
-    meters: FloatArray,
-) -> FloatArray:
-    """Return for each cell the trips' distances from their leaf to its ancestor at a depth, added up."""
-    total = np.zeros(len(begin))
-    for cell in range(len(begin)):
+def _sum_of_meters(spans: Spans, depth: IntArray, rank: IntArray, meters: FloatArray) -> FloatArray:
+    """Return for each cell the trips' distances from their leaf to its ancestor at a depth, added up.
+
+    `rank` is by record; `meters` has a row a depth and a column a rank.
+    """
+    total = np.zeros(len(spans.begin))
+    for cell in range(len(total)):
         at = depth[cell]
-        for position in range(begin[cell], end[cell]):
-            record = order[position]
-            total[cell] += trips[record] * meters[at, rank[record]]
+        for position in range(spans.begin[cell], spans.end[cell]):
+            record = spans.order[position]
+            total[cell] += spans.trips[record] * meters[at, rank[record]]
     return total
 
 
 sum_of_meters = njit(cache=True, nogil=True)(_sum_of_meters)
 
 
-def _spread_error(begin: IntArray, end: IntArray, mean: FloatArray, order: IntArray, trips: IntArray) -> FloatArray:
+def _spread_error(spans: Spans, mean: FloatArray) -> FloatArray:
     """Return for each cell the sum over its records of the distance of trips from the cell's mean."""
-    total = np.zeros(len(begin))
-    for cell in range(len(begin)):
-        for position in range(begin[cell], end[cell]):
-            total[cell] += abs(mean[cell] - trips[order[position]])
+    total = np.zeros(len(spans.begin))
+    for cell in range(len(total)):
+        for position in range(spans.begin[cell], spans.end[cell]):
+            total[cell] += abs(mean[cell] - spans.trips[spans.order[position]])
     return total
 
 

@@ -77,7 +77,8 @@ def _metres(axes: Sequence[Axis], places: Places) -> Loss:
             if table is None:
                 continue
             depth = axis.hierarchy.depth[row]
-            total += kernels.sum_of_meters(batch.begin, batch.end, depth, batch.order, batch.record_trips, rank, table)
+            spans = kernels.Spans(batch.begin, batch.end, batch.order, batch.record_trips)
+            total += kernels.sum_of_meters(spans, depth, rank, table)
         return np.where(np.isnan(total), np.inf, total)
 
     return price
@@ -113,8 +114,8 @@ def _reconstruction(axes: Sequence[Axis]) -> Loss:
         error = 2 * batch.trips * (1 - seen / pairs)
         mean = batch.trips / pairs
         dense = np.flatnonzero(mean > 1)
-        begin, end = batch.begin[dense], batch.end[dense]
-        spread = kernels.spread_error(begin, end, mean[dense], batch.order, batch.record_trips)
+        spans = kernels.Spans(batch.begin[dense], batch.end[dense], batch.order, batch.record_trips)
+        spread = kernels.spread_error(spans, mean[dense])
         error[dense] = spread + (pairs - seen)[dense] * mean[dense]
         return error
 

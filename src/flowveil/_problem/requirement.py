@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._errors import InputError
-from flowveil._flows import LARGEST_CROWD, WEIGHT_UNIT, least_weight
+from flowveil._flows import WEIGHT_UNIT, least_weight
+from flowveil._options import AUTO, parse_k, parse_k_weight, parse_min_tiles
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows, Measures
 
-AUTO: Literal["auto"] = "auto"
-LARGEST_NUMBER = 10**15  # that anybody can mean, e.g. more than the globe has tiles; keeps sums within 64 bits
+
+class Least(NamedTuple):
+    """What a flow must have at least, in whole numbers: what compiled loops test."""
+
+    crowd: int  # persons when the flows have a unit, else trips
+    weight: int  # in millionths; 0 without a test of weight
+    tiles: int  # at both ends
 
 
 @dataclass(frozen=True)
@@ -27,20 +33,19 @@ class Requirement:
     automatic: bool = False  # k_weight comes from the data, so the promise says auto in place of the number
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise InputError(f"k is {self.k!r}", "k is a whole number, 1 or more; 10 is usual")
-        if self.k > LARGEST_CROWD:
-            raise InputError(f"k is {self.k!r}", "k is a number of people; 10 is usual")
+        object.__setattr__(self, "k", parse_k(self.k))
         least_weight(self.k_weight)  # raises if it is no number of people
-        if isinstance(self.min_tiles, bool) or not isinstance(self.min_tiles, int) or self.min_tiles < 1:
-            raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a whole number, 1 or more")
-        if self.min_tiles > LARGEST_NUMBER:
-            raise InputError(f"min_tiles is {self.min_tiles!r}", "min_tiles is a number of tiles; 1 is usual")
+        object.__setattr__(self, "min_tiles", parse_min_tiles(self.min_tiles))
 
     @property
     def least_weight(self) -> int:
         """The weight that is enough, in millionths; 0 without a test of weight."""
         return least_weight(self.k_weight)
+
+    @property
+    def least(self) -> Least:
+        """The tests, as compiled loops take them."""
+        return Least(self.k, self.least_weight, self.min_tiles)
 
     def passes(self, measures: Measures, origin_tiles: IntArray, destination_tiles: IntArray) -> BoolArray:
         """Which groups of trips may be published, given the tiles of their areas in the axes' trees."""
@@ -61,18 +66,17 @@ class Requirement:
 def make_requirement(flows: Flows, k: int, k_weight: float | str | None = None, min_tiles: int = 1) -> Requirement:
     """Return what is asked of flows; a k_weight of "auto" is k times the mean weight of persons."""
     plain = Requirement(k, None, min_tiles)
-    if k_weight is None:
+    people = parse_k_weight(k_weight)
+    if people is None:
         return plain
     if flows.weight is None:
         raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
-    if k_weight == AUTO:
+    if people == AUTO:
         mean = mean_weight(flows)
         if not mean:
             raise InputError("k_weight cannot be auto: all weights are 0", "give a number of people")
-        return replace(plain, k_weight=k * mean, automatic=True)
-    if isinstance(k_weight, str):
-        raise InputError(f"k_weight is {k_weight!r}", "k_weight is a positive number of people, or auto")
-    return replace(plain, k_weight=k_weight)
+        return replace(plain, k_weight=plain.k * mean, automatic=True)
+    return replace(plain, k_weight=people)
 
 
 def mean_weight(flows: Flows) -> Fraction:

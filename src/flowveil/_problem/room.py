@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from flowveil._flows import People
-from flowveil._memory import FLOW_COLUMN, FLOW_VISIT, check_room
+from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_room
 
 if TYPE_CHECKING:
     from flowveil._flows import Flows

@@ -7,19 +7,22 @@ takes parts once it is ready.
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from subprocess import DEVNULL
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from flowveil._processes.command import python_command
+from flowveil._errors import FlowveilError
 from flowveil._processes.core_count import cores, one_core
-from flowveil._processes.packing import pack, receive, send, unpack
+from flowveil._processes.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from flowveil._processes.packing import Message
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -51,45 +54,38 @@ def over_cores(function: Callable[[Part], Result], parts: Sequence[Part], shared
     with ExitStack() as stack:
         helpers: list[Thread] | None = None
         while number := work.take(1):
-            work.found[number[0]] = function(parts[number[0]])
+            work.results[number[0]] = function(parts[number[0]])
             if helpers is None and work.seconds_left(time.perf_counter() - start) > WORTH_HELP:
                 helpers = _ask(work, workers - 1, stack)
         for helper in helpers or []:
             helper.join()
-    # A helper that fails dies, and what it had taken is done here, where its error can be seen.
-    return [work.found[number] if number in work.found else function(part) for number, part in enumerate(parts)]
+    # What a helper had taken when it failed or died is done here, where an error can be seen.
+    return [work.results[number] if number in work.results else function(part) for number, part in enumerate(parts)]
 
 
 class _Work:
-    """Parts that wait, and what was found for others. Threads share it; a deque and a dict are safe for that."""
+    """Parts that wait, and the results of others. Threads share it; a deque and a dict are safe for that."""
 
     def __init__(
-        self, function: Callable[[Any], Any], parts: Sequence[Any], shared: Sequence[object], workers: int
+        self, function: Callable[[Message], Message], parts: Sequence[Message], shared: Sequence[object], workers: int
     ) -> None:
-        self.found: dict[int, Any] = {}
-        self._function, self._parts, self._shared, self._workers = function, parts, shared, workers
+        self.function, self.parts, self.shared = function, parts, shared
+        self.results: dict[int, Message] = {}
+        self._workers = workers
         self._waiting = deque(range(len(parts)))
 
     def take(self, most: int | None = None) -> list[int]:
         """Take parts to do next: by default as many as a helper should take. None when all are taken."""
-        found: list[int] = []
+        taken: list[int] = []
         most = most or len(self._waiting) // (_CHUNKS * self._workers) or 1
         with suppress(IndexError):
-            while len(found) < most:
-                found.append(self._waiting.popleft())
-        return found
-
-    def pack_common(self) -> bytes:
-        """Pack what a helper needs for all parts."""
-        return pack((self._function, self._shared))
-
-    def pack(self, numbers: Sequence[int]) -> bytes:
-        """Pack parts for a helper."""
-        return pack([self._parts[number] for number in numbers], self._shared)
+            while len(taken) < most:
+                taken.append(self._waiting.popleft())
+        return taken
 
     def seconds_left(self, seconds: float) -> float:
         """Estimate how long the parts that wait will take, after so many seconds of work."""
-        return seconds / len(self.found) * len(self._waiting) if seconds > _TOLD else 0.0
+        return seconds / len(self.results) * len(self._waiting) if seconds > _TOLD else 0.0
 
 
 def _ask(work: _Work, count: int, stack: ExitStack) -> list[Thread]:
@@ -105,26 +101,24 @@ def _ask(work: _Work, count: int, stack: ExitStack) -> list[Thread]:
 @contextmanager
 def _helper(work: _Work) -> Iterator[Thread]:
     """Start a process that helps, and the thread that feeds it; end both."""
-    command = python_command("flowveil._processes.worker")
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:  # noqa: S603  our own module
-        feeder = Thread(target=_feed, args=(process, work), daemon=True)
+    with Worker(partial(_do_all, work.function), work.shared, stderr=DEVNULL) as worker:
+        feeder = Thread(target=_feed, args=(worker, work), daemon=True)
         feeder.start()
         try:
             yield feeder
         finally:
-            process.kill()
+            worker.kill()
             feeder.join()
-            with suppress(OSError):
-                process.communicate()  # closes what a dead process left of its pipes
 
 
-def _feed(process: subprocess.Popen[bytes], work: _Work) -> None:
-    if process.stdin is None or process.stdout is None:
-        return
-    with suppress(EOFError, OSError):  # it died
-        send(work.pack_common(), process.stdin)
-        receive(process.stdout)
+def _feed(worker: Worker, work: _Work) -> None:
+    with suppress(EOFError, FlowveilError):  # it died, or there is an error to be seen
+        worker.get_ready()
         while numbers := work.take():
-            send(work.pack(numbers), process.stdin)
-            work.found.update(zip(numbers, unpack(receive(process.stdout)), strict=True))
+            work.results.update(zip(numbers, worker.call([work.parts[number] for number in numbers]), strict=True))
+
+
+def _do_all(function: Callable[[Part], Result], parts: Sequence[Part], _: object) -> list[Result]:
+    """Do some parts; a helper does this."""
+    with one_core():
+        return [function(part) for part in parts]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from flowveil._engine import DUCKDB, choose_spread
-from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil._errors import InputError, PromiseError
+from flowveil._flows import check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
-from flowveil._problem import LARGEST_NUMBER, LOSSES, Problem, make_requirement
+from flowveil._options import DEFAULT_LOSS
+from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
+from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
 from flowveil._release.release import Release
@@ -26,22 +29,20 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
-    from flowveil._methods import Method
+    from flowveil._methods import Method, Value
     from flowveil._places import Areas
     from flowveil._problem import Solution
+    from flowveil._release.demand import Demand
     from flowveil._release.elsewhere import Elsewhere
     from flowveil._release.totals import Totals
-
-DEFAULT_METHOD = "mosaic"
-DEFAULT_SUPPRESSION = 0.10
-DEFAULT_LOSS = "tiles"
 
 
 def anonymize(
     flows: Flows,
     method: str = DEFAULT_METHOD,
-    k: int = 10,
+    k: int | None = None,
     *,
+    preset: str | None = None,
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
@@ -51,13 +52,14 @@ def anonymize(
     totals: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
 ) -> Release:
     """Return a release in which every flow passes the requirement, or raise PromiseError.
 
-    method: a name that `methods()` lists. k: the fewest persons (trips when the flows have no unit) of a flow.
+    method: a name that `methods()` lists. k: the fewest persons (trips when the flows have no unit) of a flow (default
+    10). preset: a k that others set for persons, in its place: ine-15, mds-10, insee-11, cnil-10, flowkit-15.
     max_suppression: the largest share of trips that may be left out (default 0.10 where the method can steer it).
     max_gbar: in its place, the precision to reach (mean tiles of both ends of a trip), leaving out as few as possible.
     loss: what a method that optimizes loses little of: tiles, metres or reconstruction.
@@ -71,20 +73,31 @@ def anonymize(
     engine, master: where matrices are solved that need not wait for each other: on the cores of this machine, or with
     "spark" on a cluster. The release is the same.
     """
-    if elsewhere + totals + (beside is not None) > 1:  # each is checked against the flows of groups only
-        raise InputError("elsewhere, totals and a release beside do not go together", "choose one of them")
+    asked = parse_demand(
+        method,
+        k,
+        preset=preset,
+        unit=check_flows(flows).provenance.unit,
+        max_suppression=max_suppression,
+        max_gbar=max_gbar,
+        loss=loss,
+        k_weight=k_weight,
+        min_tiles=min_tiles,
+        elsewhere=elsewhere,
+        totals=totals,
+        beside=beside,
+        areas_from=areas_from,
+        options=options,
+    )
+    chosen, typed, share, max_gbar = asked.method, asked.options, asked.share, asked.max_gbar
     spread = choose_spread(engine, master)
-    chosen = find_method(method)
-    problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
-    typed = chosen.parse_options(options)
-    share = _share(chosen, max_suppression, max_gbar)
-    if areas_from is not None:
-        share = max_suppression
+    problem = make_problem(flows, asked)
     problem = replace(problem, budget=int(flows.total * (1 if share is None else share) + 1e-9), max_gbar=max_gbar)
     if areas_from is None:
         solution = chosen.run(problem, typed, spread)
     else:
-        solution, chosen = _on_areas(problem, areas_from, chosen, typed, max_gbar)
+        solution, name = solve_on_areas(problem, areas_from)
+        chosen = find_method(name)
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, chosen, share, beside=beside is not None)
@@ -111,17 +124,6 @@ def anonymize(
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
         notes=(*solution.notes, *_notes(whole)),
     )
-
-
-def _on_areas(
-    problem: Problem, folder: str | Path, method: Method, typed: Mapping[str, Any], max_gbar: float | None
-) -> tuple[Solution, Method]:
-    if method.name != DEFAULT_METHOD or typed or max_gbar is not None:
-        raise InputError(
-            "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
-        )
-    solution, name = solve_on_areas(problem, folder)
-    return solution, find_method(name)
 
 
 def _published(
@@ -152,37 +154,16 @@ def _notes(whole: Totals | None) -> list[str]:
     return [f"{whole.withheld} totals are withheld: they would give groups away"] if whole.withheld else []
 
 
-def make_problem(
-    flows: Flows, method: Method, k: int, k_weight: float | Literal["auto"] | None, min_tiles: int, loss: str
-) -> Problem:
-    """Return the problem with a budget of all trips, or raise if what is asked does not go together."""
-    if loss not in LOSSES:
-        raise UnknownNameError("loss", loss, LOSSES)
-    if loss != DEFAULT_LOSS and not method.losses:
-        raise InputError(f"{method.name} does not choose by loss", "leave out the loss, or use mosaic")
-    if flows.times is not None and not method.times:
-        raise InputError(f"{method.name} does not generalize time", "cut time with --time, or use mosaic")
-    return Problem(flows, make_requirement(flows, k, k_weight, min_tiles), flows.total, loss)
+def make_problem(flows: Flows, asked: Demand) -> Problem:
+    """Return the problem with a budget of all trips, or raise if what is asked does not go with these flows."""
+    if flows.times is not None and not asked.method.times:
+        raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
+    requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
+    return Problem(flows, requirement, flows.total, asked.loss)
 
 
-def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:
-    if max_gbar is not None:
-        if max_suppression is not None:
-            raise InputError("both max_suppression and max_gbar were given", "choose one: a budget or a precision")
-        if not method.losses:
-            raise InputError(f"{method.name} cannot be steered to a precision", "leave out max_gbar, or use mosaic")
-        if not 0 <= max_gbar <= LARGEST_NUMBER:
-            raise InputError(f"max_gbar is {max_gbar}", "it is a mean number of tiles of both ends; 2 is the finest")
-        return None
-    if max_suppression is None:
-        return DEFAULT_SUPPRESSION if method.steers else None
-    if not 0 <= max_suppression <= 1:
-        raise InputError(f"max_suppression is {max_suppression}", "it is a share of trips, from 0 to 1")
-    return max_suppression
-
-
-def _not_default(loss: str, max_gbar: float | None) -> dict[str, Any]:
-    typed: dict[str, Any] = {} if loss == DEFAULT_LOSS else {"loss": loss}
+def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
+    typed: dict[str, Value] = {} if loss == DEFAULT_LOSS else {"loss": loss}
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 

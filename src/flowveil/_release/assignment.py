@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import ASSIGNMENT
-from flowveil._release.elsewhere import ELSEWHERE
-from flowveil._release.tables import area_ids
+from flowveil._folder import ASSIGNMENT, ELSEWHERE
+from flowveil._places import area_ids
 
 if TYPE_CHECKING:
     from pathlib import Path

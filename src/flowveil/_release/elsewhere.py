@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from flowveil._flows import Measures
     from flowveil._problem import Problem, Solution
 
-ELSEWHERE = "elsewhere"  # id of the end that stands for all places of no other flow
-
 
 @dataclass(frozen=True, eq=False)
 class Elsewhere:
@@ -39,11 +37,11 @@ def find_elsewhere(problem: Problem, solution: Solution) -> Elsewhere:
         return _of_matrix(problem, solution)
     areas, matrices, groups, count = [], [], [], 0
     for number in range(flows.matrix_count):
-        found = _of_matrix(problem.part(number), solution.part(flows, number))
-        areas.append(found.area)
-        matrices.append(np.full(len(found.area), number))
-        groups.append(np.where(found.group < 0, -1, found.group + count))
-        count += len(found.area)
+        part = _of_matrix(problem.part(number), solution.part(flows, number))
+        areas.append(part.area)
+        matrices.append(np.full(len(part.area), number))
+        groups.append(np.where(part.group < 0, -1, part.group + count))
+        count += len(part.area)
     group = np.concatenate(groups)
     return Elsewhere(
         solution.first, np.concatenate(areas), group, flows.measure(group, count), np.concatenate(matrices)
@@ -128,11 +126,11 @@ class _Rows:
 
     def _reached_from(self, area: int) -> IntArray:
         """Return the areas that flows from a place reach: from the smallest area that holds it, and all above."""
-        found = []
+        rows = []
         while area >= 0:
-            found.append(self._reached[area])
+            rows.append(self._reached[area])
             area = self._above[area]
-        return np.concatenate(found)
+        return np.concatenate(rows)
 
 
 def _passes(problem: Problem, first: int, areas: IntArray, number: IntArray, measures: Measures) -> BoolArray:

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
 
 from flowveil._charts import frontier_svg, frontier_text
 from flowveil._errors import InputError
-from flowveil._methods import find_method, methods
-from flowveil._release.anonymization import DEFAULT_LOSS, DEFAULT_METHOD, make_problem
+from flowveil._flows import check_flows
+from flowveil._methods import methods
+from flowveil._options import DEFAULT_LOSS, parse_whole
+from flowveil._release.anonymization import make_problem
+from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from flowveil._arrays import ArrowTable, ChunkedColumn
     from flowveil._flows import Flows
+    from flowveil._methods import FrontierPoint, Method, Value
 
-_SCHEMA = pa.schema(
-    {
-        "lambda": pa.float64(),
-        "gbar": pa.float64(),
-        "suppressed": pa.float64(),
-        "flows": pa.int64(),
-        "origin_areas": pa.int64(),
-        "destination_areas": pa.int64(),
-    }
-)
+_KINDS: dict[str, pa.DataType] = {
+    "lambda": pa.float64(),
+    "gbar": pa.float64(),
+    "suppressed": pa.float64(),
+    "flows": pa.int64(),
+    "origin_areas": pa.int64(),
+    "destination_areas": pa.int64(),
+}
+_SCHEMA = pa.schema(_KINDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,19 +43,20 @@ class Frontier:
     table: pa.Table
     method: str
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # whatever a table of Arrow has
         if name.startswith("__"):  # copying and pickling ask before there is a table
             raise AttributeError(name)
         return getattr(self.table, name)
 
-    def __getitem__(self, key: int | str) -> pa.ChunkedArray:
+    def __getitem__(self, key: int | str) -> ChunkedColumn:
         return self.table[key]
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
+        stream = cast("ArrowTable", self.table)  # which the stubs leave untyped
+        return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return frontier_text(self.table)
@@ -61,29 +66,50 @@ class Frontier:
         return frontier_svg(self.table, self.method)
 
 
+def find_frontier(method: Method) -> Callable[..., list[FrontierPoint]]:
+    """Return the function that follows the frontier of a method, or raise if it has none."""
+    if method.frontier is None:
+        able = ", ".join(other.name for other in methods() if other.frontier)
+        raise InputError(f"{method.name} has no frontier: it has one answer", f"methods with a frontier: {able}")
+    return method.frontier
+
+
+def parse_points(value: object) -> int:
+    """Return how many points a frontier is to have."""
+    return parse_whole(value, "points", "a frontier has 1 point or more; 24 is usual")
+
+
 def frontier(
     flows: Flows,
     method: str = DEFAULT_METHOD,
-    k: int = 10,
+    k: int | None = None,
     *,
+    preset: str | None = None,
     points: int = 24,
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
 ) -> Frontier:
     """Return what a method reaches at different prices of a left-out trip, from the finest to the most complete.
 
     Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. It can be
     used as a pyarrow table and draws itself in a notebook. Private: it is computed from the true trips.
+    points: how many to show at most; other options as for `anonymize`.
     """
-    chosen = find_method(method)
-    if chosen.frontier is None:
-        able = ", ".join(other.name for other in methods() if other.frontier)
-        raise InputError(f"{method} has no frontier: it has one answer", f"methods with a frontier: {able}")
-    problem = make_problem(flows, chosen, k, k_weight, min_tiles, loss)
-    rows = chosen.frontier(problem, points, **chosen.parse_options(options))
+    asked = parse_demand(
+        method,
+        k,
+        preset=preset,
+        unit=check_flows(flows).provenance.unit,
+        loss=loss,
+        k_weight=k_weight,
+        min_tiles=min_tiles,
+        options=options,
+    )
+    points = parse_points(points)
+    rows = find_frontier(asked.method)(make_problem(flows, asked), points, **asked.options)
     rows = [row for row in rows if row.flows]
-    columns = zip(*rows, strict=True) if rows else [[]] * len(_SCHEMA)
-    columns = [pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)]
-    return Frontier(pa.table(columns, _SCHEMA), method)
+    values = zip(*rows, strict=True) if rows else [()] * len(_SCHEMA)
+    columns = [pa.array(list(column), kind) for column, kind in zip(values, _SCHEMA.types, strict=True)]
+    return Frontier(pa.Table.from_arrays(columns, schema=_SCHEMA), method)

@@ -24,13 +24,13 @@ def pins_down(requirement: Requirement, sums: Measures, fewest: IntArray, most: 
     most: the most parts there can be; a sum that is too large for them tells only that parts are no longer so small.
     Where persons and weight are tested, a part is hidden if it fails one of both, so that no sum is too large.
     """
-    found = np.zeros(len(fewest), bool)
+    pinned = np.zeros(len(fewest), bool)
     crowd = sums.trips if sums.persons is None else sums.persons
     for size, largest in ((crowd, requirement.k - 1), (sums.weight, requirement.least_weight - 1)):
         if size is not None and largest > 0:
             tells = size > np.maximum(fewest - 1, 0) * largest
-            found |= tells if most is None or requirement.k_weight is not None else tells & (size <= most * largest)
-    return found
+            pinned |= tells if most is None or requirement.k_weight is not None else tells & (size <= most * largest)
+    return pinned
 
 
 class Unreached:
@@ -59,12 +59,12 @@ class Unreached:
 
 def _climb(parent: IntArray, marked: BoolArray, nodes: IntArray) -> IntArray:
     """Mark nodes and all above them; return those that were not marked before."""
-    found = []
+    levels = []
     nodes = np.unique(nodes)
     while len(nodes):
         nodes = nodes[~marked[nodes]]
         marked[nodes] = True
-        found.append(nodes)
+        levels.append(nodes)
         nodes = np.unique(parent[nodes])
         nodes = nodes[nodes >= 0]
-    return np.concatenate(found) if found else nodes
+    return np.concatenate(levels) if levels else nodes

@@ -1,37 +1,22 @@
-"""What the columns of a release mean: which are keys; nodes of areas, numbers of matrices, nodes of time."""
+"""What the columns of a release mean: nodes of areas, numbers of matrices, nodes of time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from flowveil._errors import InputError
+from flowveil._folder import TIMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows
     from flowveil._places import Hierarchy, Places
 
 NONE = -1
-TIMES = ("time", "time_end")  # the second where steps differ in length
-
-
-def key_columns(flows: pa.Table, manifest: Mapping[str, Any]) -> list[str]:
-    """Return the columns that divide the flows of a release into matrices, as its manifest tells: time, then groups.
-
-    All other columns are ends or measures, whatever they are called: a group may have the name of a measure.
-    """
-    options = manifest["options"]
-    by = options.get("by", [])
-    times = TIMES if "time_hierarchy" in options else TIMES[:1] if "time" in options else ()
-    keys: list[str] = [*times, *(by if isinstance(by, list) else [by])]
-    if any(flows.column_names.count(name) != 1 or keys.count(name) != 1 for name in keys):
-        raise InputError("the release lacks columns that its manifest tells of", "flowveil verify says which")
-    return keys
 
 
 def nodes_of(places: Places, hierarchy: Hierarchy, areas: Sequence[str]) -> IntArray:

@@ -34,15 +34,15 @@ def report_rectangles(problem: Problem, solution: Solution) -> tuple[IntArray, I
     points = tile_points(flows.places, axis.hierarchy, tiles, rectangles.frame)
     box, point = rectangles.part(areas).hold(points)
     size, parts = _tiles_and_parts(problem, solution, rectangles, areas)
-    found: list[int] = []
+    passing: list[int] = []
     for start, end in zip(*_runs(box), strict=True):
         held = np.concatenate([rows[place] for place in point[start:end].tolist()])
         held = held[group[held] < 0]
         area = box[start]
         if _passes(problem, first, int(size[area]), parts[area : area + 1], held):
             group[held] = areas[area]
-            found.append(int(areas[area]))
-    reported = np.array(sorted(found), np.int64)
+            passing.append(int(areas[area]))
+    reported = np.array(sorted(passing), np.int64)
     inside = group >= 0
     group[inside] = np.searchsorted(reported, group[inside])
     return reported, group

@@ -53,7 +53,7 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
     beyond = (first >= 0) & ~((groups.group >= 0) & spans.inside(first, groups.group))
     rest = flows.measure(np.where(beyond, first, -1), len(whole.origin))
     few = np.ones(len(whole.origin), np.int64)
-    found = {}
+    near_of = {}
     for flow in np.flatnonzero(pins_down(requirement, rest, few, few * known)).tolist():
         near = np.flatnonzero(spans.meets(flow) & (whole.slot_of_matrix[_matrix(groups)] == whole.slot[flow]))
         if not spans.inside(np.full(len(near), flow), near).all():
@@ -62,8 +62,8 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
         most = known - len(np.unique(group[near[spans.same(flow, near)]]))
         sums = rest.take(slice(flow, flow + 1))
         if most > 1 and pins_down(requirement, sums, np.array([fewest]), np.array([most]))[0]:
-            found[flow] = near
-    return found
+            near_of[flow] = near
+    return near_of
 
 
 def _matrix(solution: Solution) -> IntArray:
@@ -95,21 +95,21 @@ class _Spans:
 
     def inside(self, whole: IntArray, flow: IntArray) -> BoolArray:
         """Whether flows of groups lie inside flows of the whole, pair by pair."""
-        found = np.ones(len(whole), bool)
+        inside = np.ones(len(whole), bool)
         for (first, end), (own, _) in self._axes:
-            found &= (first[whole] <= own[flow]) & (own[flow] < end[whole])
-        return found
+            inside &= (first[whole] <= own[flow]) & (own[flow] < end[whole])
+        return inside
 
     def meets(self, whole: int) -> BoolArray:
         """Which flows of groups have something in common with a flow of the whole."""
-        found = np.ones(len(self._axes[0][1][0]), bool)
+        touched = np.ones(len(self._axes[0][1][0]), bool)
         for (first, end), (own, own_end) in self._axes:
-            found &= (own < end[whole]) & (first[whole] < own_end)
-        return found
+            touched &= (own < end[whole]) & (first[whole] < own_end)
+        return touched
 
     def same(self, whole: int, flow: IntArray) -> BoolArray:
         """Which flows of groups have the areas and time of a flow of the whole."""
-        found = np.ones(len(flow), bool)
+        equal = np.ones(len(flow), bool)
         for (first, _), (own, _) in self._axes:
-            found &= own[flow] == first[whole]
-        return found
+            equal &= own[flow] == first[whole]
+        return equal

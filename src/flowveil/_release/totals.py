@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil._difference import Atoms, make_atoms, withhold_exposing
 from flowveil._errors import InputError
+from flowveil._folder import TOTAL
 from flowveil._release.earlier import lay_over
-from flowveil._release.tables import TOTAL
 from flowveil._release.telling import find_telling, whole_of
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
         raise InputError("totals need true volumes on areas of a tree", "use mosaic, or leave out --totals")
     flows, entry, step = _without_groups(problem.flows)
     whole = replace(problem, flows=flows)
-    found = solve(whole)
-    first = found.group[entry]
-    totals = whole_of(found, step, problem.flows.provenance.by)
+    together = solve(whole)
+    first = together.group[entry]
+    totals = whole_of(together, step, problem.flows.provenance.by)
     telling = list(find_telling(problem, solution, totals, first))
     first = np.where(np.isin(first, telling), -1, first)
 
@@ -52,8 +53,8 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     withheld += len(telling)
     of_entry = np.full(len(flows), -1, np.int64)
     of_entry[entry] = kept  # all groups of an entry lie in the same flow
-    found = _keep(found, of_entry)
-    return Totals(flows, found, flows.measure(found.group, len(found.origin)), withheld)
+    together = _keep(together, of_entry)
+    return Totals(flows, together, flows.measure(together.group, len(together.origin)), withheld)
 
 
 def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) -> Solution:
@@ -145,7 +146,7 @@ def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
     steps = flows.matrices.drop_columns(list(by))
     step = np.zeros(flows.matrix_count, np.int64)
     if steps.num_columns:
-        begins = steps["time"].cast("int64").to_numpy()
+        begins = steps["time"].cast(pa.int64()).to_numpy()
         _, first, step = np.unique(begins, return_index=True, return_inverse=True)
         steps = steps.take(first)
     time = np.zeros(len(flows), np.int64) if flows.time is None else flows.time

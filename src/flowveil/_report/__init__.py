@@ -1,18 +1,37 @@
-"""Reports: one page that shows what a release holds."""
+"""Reports: one page that shows what a release holds, a function of its files."""
 
 from flowveil._report.check import CHECKED_REPORT, check_report
-from flowveil._report.folder import read_files
-from flowveil._report.make import make_inline, make_report
-from flowveil._report.reporting import report, report_numbers
+from flowveil._report.content import (
+    Content,
+    cells_content,
+    flows_content,
+    make_inline,
+    make_private_report,
+    make_report,
+    noisy_flows_content,
+    trajectories_content,
+)
+from flowveil._report.document import show
+from flowveil._report.flows import floats
+from flowveil._report.keys import label
+from flowveil._report.scene import NOWHERE, Scene
 from flowveil._report.shoreline import land
 
 __all__ = [
     "CHECKED_REPORT",
+    "NOWHERE",
+    "Content",
+    "Scene",
+    "cells_content",
     "check_report",
+    "floats",
+    "flows_content",
+    "label",
     "land",
     "make_inline",
+    "make_private_report",
     "make_report",
-    "read_files",
-    "report",
-    "report_numbers",
+    "noisy_flows_content",
+    "show",
+    "trajectories_content",
 ]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, VerificationError
-from flowveil._release.write import REPORT
-from flowveil._report.folder import read_files
-from flowveil._report.make import make_report
+from flowveil._folder import REPORT, read_files
+from flowveil._report.content import make_report
+
+if TYPE_CHECKING:
+    from flowveil._report.content import Show
 
 CHECKED_REPORT = "report.html is what this version of flowveil makes of the other files"
 _AGAIN = "make it again with flowveil report --overwrite, or remove it"
@@ -17,26 +20,27 @@ _GENERATOR = re.compile(rb'<meta name="generator" content="(flowveil [0-9A-Za-z.
 _LARGEST = 100_000_000  # bytes
 
 
-def check_report(path: str | Path) -> bool:
+def check_report(path: str | Path, show: Show) -> bool:
     """Whether a release has a report; raise unless it is, byte for byte, what the other files make.
 
+    show: what a release of its kind shows.
     Another version may draw another report, and what it should look like cannot be told: that is refused as well.
     """
     report = Path(path) / REPORT
     if not report.exists():
         return False
     with report.open("rb") as file:
-        found = file.read(_LARGEST)
-    maker = _GENERATOR.search(found[:10_000])
+        content = file.read(_LARGEST)
+    maker = _GENERATOR.search(content[:10_000])
     if maker is None:
         raise VerificationError(f"{REPORT} is not a report of flowveil", _AGAIN)
     own = f"flowveil {version('flowveil')}"
     if maker[1].decode() != own:
         raise VerificationError(f"{REPORT} was made by {maker[1].decode()}, which {own} cannot check", _AGAIN)
     try:
-        expected = make_report(read_files(path)).encode()
+        expected = make_report(show, read_files(path)).encode()
     except (InputError, KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise VerificationError(f"{REPORT} cannot be checked: the other files do not make one", _AGAIN) from None
-    if found != expected:
+    if content != expected:
         raise VerificationError(f"{REPORT} is not what the other files of the release make", _AGAIN)
     return True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def land(west: float, south: float, east: float, north: float, *, step: float) -
 
 
 def _cut(west: float, south: float, east: float, north: float, step: float) -> list[FloatArray]:
-    found = []
+    rings = []
     for ring, bounds in _rings():
         if bounds[0] > east or bounds[2] < west or bounds[1] > north or bounds[3] < south:
             continue
@@ -32,14 +32,14 @@ def _cut(west: float, south: float, east: float, north: float, step: float) -> l
         for axis, limit, keeps_above in ((0, west, True), (0, east, False), (1, south, True), (1, north, False)):
             clipped = clip(clipped, axis, limit, keeps_above=keeps_above)
         if len(clipped) > 2:
-            found.append(clipped)
-    return found
+            rings.append(clipped)
+    return rings
 
 
 @cache
 def _rings() -> list[tuple[FloatArray, tuple[float, ...]]]:
     """Return all rings, open (the last point is not the first again), with their bounds."""
-    path: Any = files("flowveil._report").joinpath("assets", "land-50m.npz")
+    path = files("flowveil._report").joinpath("assets", "land-50m.npz")
     with path.open("rb") as file, np.load(file) as stored:
         unit, points, steps = float(stored["unit"]), stored["points"], stored["steps"]
     rings = []

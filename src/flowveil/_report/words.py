@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from flowveil._folder import NOISE, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NOISE = "differential-privacy"
-TRAJECTORIES = "flowveil-trajectories/1"
+    from flowveil._folder import Json
+
 _OF_THE_COMMAND = (
     "grid",
     "hierarchy",
@@ -20,12 +22,12 @@ _OF_THE_COMMAND = (
 )  # written in a way of their own
 
 
-def not_protected(manifest: Mapping[str, Any]) -> list[str]:
+def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     """Return what the promise does not cover, in plain words."""
     promise = manifest["promise"]
     if promise["kind"] == NOISE:
         return _limits_of_noise(promise)
-    if manifest["format"] == TRAJECTORIES:
+    if manifest["format"] == Kind.TRAJECTORIES.format:
         return [
             "What all users of a group have in common: if all of them were at a clinic, the release says so of each.",
             "Not every user of a group was in each of its boxes: only that one of them was is certain.",
@@ -47,7 +49,7 @@ def not_protected(manifest: Mapping[str, Any]) -> list[str]:
     return limits
 
 
-def _limits_of_noise(promise: Mapping[str, Any]) -> list[str]:
+def _limits_of_noise(promise: Mapping[str, Json]) -> list[str]:
     limits = []
     if promise["unit"] == "trip":
         limits.append("Persons with many trips: one trip is protected, so n trips are protected at n times epsilon.")
@@ -58,13 +60,13 @@ def _limits_of_noise(promise: Mapping[str, Any]) -> list[str]:
     return limits
 
 
-def command(manifest: Mapping[str, Any]) -> str:
+def command(manifest: Mapping[str, Json]) -> str:
     """Return the command that makes such a release, with INPUT in place of what it was made from.
 
     Only what is in the manifest: names of columns and conditions on rows are private.
     """
     options, promise = manifest["options"], manifest["promise"]
-    if manifest["format"] == TRAJECTORIES:
+    if manifest["format"] == Kind.TRAJECTORIES.format:
         return " ".join(["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(options)])
     parts = ["flowveil anonymize INPUT -o DIR", *_where(options), f"--method {shlex.quote(str(manifest['method']))}"]
     if promise["unit"] != "trip":
@@ -99,7 +101,7 @@ def command(manifest: Mapping[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _where(options: Mapping[str, Any]) -> list[str]:
+def _where(options: Mapping[str, Json]) -> list[str]:
     parts = []
     if options.get("grid"):
         parts.append(_option("grid", options["grid"]))
@@ -112,12 +114,12 @@ def _where(options: Mapping[str, Any]) -> list[str]:
     return parts
 
 
-def _trajectories(options: Mapping[str, Any]) -> list[str]:
+def _trajectories(options: Mapping[str, Json]) -> list[str]:
     shown = ("bbox", "step", "min_samples", "variant", "max_extent", "max_duration")
     return [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
 
 
-def _option(name: str, value: Any) -> str:
+def _option(name: str, value: Json) -> str:
     if value is True:
         return f"--{name}"
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)

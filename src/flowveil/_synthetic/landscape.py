@@ -55,8 +55,8 @@ class Sites:
         pull = np.cumsum(self.attraction * np.exp(-distances / reach), axis=1)
         # One sorted array for all neighborhoods, the row number being the whole part: one search draws for everybody.
         rows = np.arange(len(neighborhoods))[:, None] + pull / pull[:, -1:]
-        found = np.searchsorted(rows.ravel(), living_in + random.random(len(living_in)), side="right")
-        return np.asarray(np.clip(found - living_in * len(self.positions), 0, len(self.positions) - 1), np.int64)
+        place = np.searchsorted(rows.ravel(), living_in + random.random(len(living_in)), side="right")
+        return np.asarray(np.clip(place - living_in * len(self.positions), 0, len(self.positions) - 1), np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,34 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
-from flowveil._trajectories.anonymization import anonymize
-from flowveil._trajectories.baselines import BASELINES, Baseline, baseline
+from flowveil._trajectories.anonymization import anonymize, parse_grouping
+from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
-from flowveil._trajectories.gaps import Gap, gap
+from flowveil._trajectories.figures import EvaluationFigures
+from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
-from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
-from flowveil._trajectories.verification import TrajectoryVerification, verify
 
 __all__ = [
     "BASELINES",
     "VARIANTS",
     "Baseline",
+    "EvaluationFigures",
     "Gap",
     "Grid",
     "Trajectories",
     "TrajectoryEvaluation",
     "TrajectoryRelease",
-    "TrajectoryVerification",
     "anonymize",
     "baseline",
     "evaluate",
     "gap",
     "make_grid",
+    "parse_baseline",
+    "parse_grouping",
+    "parse_ks",
+    "parse_min_samples",
     "read_release",
     "read_trajectories",
-    "verify",
 ]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from flowveil._errors import InputError
-from flowveil._memory import parse_memory
-from flowveil._trajectories.glove import glove
+from flowveil._options import parse_choice, parse_memory, parse_meters, parse_minutes, parse_users
+from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_STEP
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
@@ -15,14 +13,41 @@ from flowveil._trajectories.release import TrajectoryRelease, make_release
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from flowveil._engine import Readable
+
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
 
-_LENGTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*")
-_DURATION = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(min|h|d)\s*")
+
+class GroupingOptions(NamedTuple):
+    """What is asked of groups of users."""
+
+    k: int
+    variant: str
+    meters: float | None
+    minutes: float | None
+    memory: int | None  # bytes
+
+
+def parse_grouping(
+    k: int = 10,
+    *,
+    variant: str = "strict",
+    max_extent: str | None = None,
+    max_duration: str | None = None,
+    memory: str | int | None = None,
+) -> GroupingOptions:
+    """Return what is asked of groups, or raise on what no samples could fulfill."""
+    return GroupingOptions(
+        parse_users(k),
+        parse_choice(variant, "variant", VARIANTS),
+        None if max_extent is None else parse_meters(max_extent),
+        None if max_duration is None else parse_minutes(max_duration),
+        None if memory is None else parse_memory(memory),
+    )
 
 
 def anonymize(
-    source: Any,
+    source: Trajectories | Readable,
     k: int = 10,
     *,
     bbox: str | Iterable[float] | None = None,
@@ -31,9 +56,9 @@ def anonymize(
     max_duration: str | None = None,
     step: str = DEFAULT_STEP,
     min_samples: int = 1,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
-    memory: str | None = None,
+    memory: str | int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> TrajectoryRelease:
     """Merge trajectories with GLOVE until at least k users share each of them.
@@ -42,40 +67,28 @@ def anonymize(
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
     """
+    asked = parse_grouping(k, variant=variant, max_extent=max_extent, max_duration=max_duration, memory=memory)
     tell("reading")
-    trajectories = source
-    if not isinstance(source, Trajectories):
+    if isinstance(source, Trajectories):
+        trajectories = source
+    else:
         trajectories = read_trajectories(
-            source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=memory
+            source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=asked.memory
         )
     grid = trajectories.grid
     found = glove(
         trajectories,
-        k,
+        asked.k,
         variant,
-        max_extent=None if max_extent is None else int(meters(max_extent) // grid.meters),
-        max_duration=None if max_duration is None else int(minutes(max_duration) // grid.minutes),
-        memory=None if memory is None else parse_memory(memory),
+        max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
+        max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
+        memory=asked.memory,
         tell=tell,
     )
     typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration}
-    release = make_release(trajectories, found, {name: value for name, value in typed.items() if value is not None}, k)
+    release = make_release(
+        trajectories, found, {name: value for name, value in typed.items() if value is not None}, asked.k
+    )
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
     return release
-
-
-def meters(text: str) -> float:
-    """Return a length like 15km in meters."""
-    match = _LENGTH.fullmatch(text)
-    if match is None:
-        raise InputError(f"{text!r} is not a length", "write it like 500m or 15km")
-    return float(match[1]) * (1000 if match[2] == "km" else 1)
-
-
-def minutes(text: str) -> float:
-    """Return a duration like 6h in minutes."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise InputError(f"{text!r} is not a duration", "write it like 30min, 6h or 1d")
-    return float(match[1]) * {"min": 1, "h": 60, "d": 1440}[match[2]]

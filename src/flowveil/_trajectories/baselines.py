@@ -7,17 +7,19 @@ being told apart (Trujillo-Rasua and Domingo-Ferrer).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil._errors import PromiseError
+from flowveil._options import parse_choice, parse_users
 from flowveil._trajectories.clusters import cluster, resample
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import SPACE_LIMIT, TIME_LIMIT
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._trajectories.figures import BaselineFigures
     from flowveil._trajectories.read import Trajectories
 
 BASELINES = ("w4m", "nwa", "tga")
@@ -45,7 +47,7 @@ class Baseline:
     position_error: FloatArray  # meters, of samples that were kept
     time_error: FloatArray  # minutes
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> BaselineFigures:
         """Return the row of the paper's table 2."""
         return {
             "method": self.method,
@@ -60,12 +62,15 @@ class Baseline:
         }
 
 
+def parse_baseline(value: object) -> str:
+    """Return the name of an older method."""
+    return parse_choice(value, "baseline", BASELINES)
+
+
 def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
     """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments)."""
-    if method not in BASELINES:
-        raise UnknownNameError("baseline", method, BASELINES)
-    if k < 2:
-        raise InputError(f"k is {k}", "a crowd needs 2 users or more: give -k 2 or more")
+    parse_baseline(method)
+    k = parse_users(k)
     if len(trajectories) < k:
         raise PromiseError(
             f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users, or lower k"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
+from flowveil._options import check_flag, parse_wholes
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.glove import choose_kernel
 from flowveil._trajectories.grid import Grid
@@ -17,7 +18,8 @@ from flowveil._trajectories.pool import Pool
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._trajectories.figures import GapFigures
     from flowveil._trajectories.read import Trajectories
 
 DEFAULT_KS = (2, 5, 10)
@@ -37,7 +39,7 @@ class Gap:
     tail_weight: dict[str, FloatArray]  # total, space, time: one value a user, NaN where there is no spread
     generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> GapFigures:
         """Return the distributions as numbers."""
         total = self.space + self.time
         share = self.time[total > 0] / total[total > 0]
@@ -74,14 +76,21 @@ class Gap:
         return pictures
 
 
+def parse_ks(value: object) -> list[int]:
+    """Return several k."""
+    return parse_wholes(value, "k", "write it like -k 2,5,10")
+
+
 def gap(
     trajectories: Trajectories,
-    ks: Sequence[int] = DEFAULT_KS,
+    ks: str | Sequence[int] = DEFAULT_KS,
     *,
     generalize: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Gap:
     """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other."""
+    ks = parse_ks(ks)
+    check_flag(generalize, "generalize")
     if not ks or min(ks) < 2 or max(ks) > len(trajectories):
         raise InputError(
             f"k-gaps cannot be measured for k = {', '.join(map(str, ks))}",
@@ -111,11 +120,11 @@ def nearest_others(trajectories: Trajectories, count: int) -> tuple[FloatArray, 
     pool, users = Pool(trajectories, 2), len(trajectories)
     pool.sweep = choose_kernel(pool)
     values, ids = np.full((users, count), np.inf), np.full((users, count), -1)
-    state = pool.samples, pool.place, pool.boxes, pool.limits, pool.sweep, pool.alive, pool.done
+    state = pool.state()
 
     def search(first: int, step: int) -> None:
         for row in range(first, users, step):
-            nearest.list_row(*state, row, 0, 1, values[row], ids[row])
+            nearest.list_row(state, row, 0, 1, values[row], ids[row])
 
     workers = Workers()
     try:
@@ -178,6 +187,6 @@ def tail_weight(values: FloatArray) -> float:
     return float((tail - middle) / (quartile - middle) / _NORMAL_TAIL) if quartile > middle else float("nan")
 
 
-def _share(true: Any, values: FloatArray) -> float | None:
+def _share(true: BoolArray, values: FloatArray) -> float | None:
     known = np.isfinite(values)
     return float(true[known].mean()) if known.any() else None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError, UnknownNameError
+from flowveil._errors import InputError, PromiseError
+from flowveil._options import parse_choice, parse_users
 from flowveil._trajectories.pool import Pool
 
 if TYPE_CHECKING:
@@ -70,10 +71,8 @@ def glove(
     memory: bytes for a triangular matrix of stretches; if it does not fit, or by default, lists of neighbors are kept,
     which are mostly faster. The result is the same.
     """
-    if variant not in VARIANTS:
-        raise UnknownNameError("variant", variant, VARIANTS)
-    if k < 2:
-        raise InputError(f"k is {k}", "a crowd needs 2 users or more: give -k 2 or more")
+    parse_choice(variant, "variant", VARIANTS)
+    k = parse_users(k)
     if len(trajectories) < k:
         raise PromiseError(
             f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users or a lower k"
@@ -117,18 +116,18 @@ class _Run:
         self.pool.sweep = choose_kernel(self.pool)
         neighbors = watch(self.pool, self.workers, memory or 0)
         while True:
-            row = int(neighbors.front_value.argmin())
-            if neighbors.front_value[row] == np.inf:
+            row = int(neighbors.fronts.value.argmin())
+            if neighbors.fronts.value[row] == np.inf:
                 break
-            if neighbors.front_id[row] < 0:
+            if neighbors.fronts.group[row] < 0:
                 neighbors.refresh(row)
                 continue
             self._step(neighbors, row, tell)
         self._finish()
 
     def _step(self, neighbors: Neighbors, row: int, tell: Callable[[str], None]) -> None:
-        other = int(neighbors.front_id[row])
-        self.found.merges.append((float(neighbors.front_value[row]), row, other))
+        other = int(neighbors.fronts.group[row])
+        self.found.merges.append((float(neighbors.fronts.value[row]), row, other))
         self._merge(row, other)
         done = len(self.crowds[row].members) >= self.k if row in self.crowds else False
         if done and self.variant != "loose":
@@ -164,7 +163,7 @@ class _Run:
         a, b = (keep, gone) if pool.get(keep).shape[1] >= pool.get(gone).shape[1] else (gone, keep)
         crowds = self.crowds[a], self.crowds[b]
         sizes = len(crowds[0].members), len(crowds[1].members)
-        merged, *went = merge(pool.get(a), pool.get(b), *sizes, pool.limits_whole, self.most)
+        merged, *went = merge(pool.get(a), pool.get(b), sizes, pool.limits_whole, self.most)
         held = np.concatenate([crowd.held[to[crowd.home] >= 0] for crowd, to in zip(crowds, went, strict=True)])
         samples, home = reshape(merged, self.moments[held], self.most)
         held, home = held[home >= 0], home[home >= 0]
@@ -189,10 +188,7 @@ class _Run:
         from flowveil._trajectories.kernels import stretch  # noqa: PLC0415
 
         pool = self.pool
-        values = [
-            float(stretch(pool.samples, pool.place, pool.boxes, pool.limits, left, group, np.inf, pool.sweep))
-            for group in finished
-        ]
+        values = [float(stretch(pool.groups(), left, group, np.inf, pool.sweep)) for group in finished]
         pairs = [(value, min(left, group), max(left, group)) for value, group in zip(values, finished, strict=True)]
         sizes = [len(self.crowds[group].members) for group in finished]
         for pair, size in sorted(zip(pairs, sizes, strict=True)):
@@ -214,11 +210,11 @@ def choose_kernel(pool: Pool) -> bool:
     length = pool.place[1] - pool.place[0]
     light = length[one] * length[other] < _TRIED_LOOKS
     pairs = list(zip(one[light].tolist(), other[light].tolist(), strict=True))
-    least = [np.inf, np.inf]
+    groups, least = pool.groups(), [np.inf, np.inf]
     for _ in range(_TRIES):
         for sweep in (False, True):
             start = perf_counter()
             for a, b in pairs:
-                stretch(pool.samples, pool.place, pool.boxes, pool.limits, a, b, np.inf, sweep)
+                stretch(groups, a, b, np.inf, sweep)
             least[sweep] = min(least[sweep], perf_counter() - start)
     return least[1] <= least[0]

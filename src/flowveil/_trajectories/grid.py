@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil._places.bbox import parse_bbox
+from flowveil._options import parse_bbox, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,9 +100,9 @@ def make_grid(bbox: str | Iterable[float] | None, step: str = DEFAULT_STEP) -> G
             "give --bbox W,S,E,N of the city or country, never the extent of the data",
         )
     box = parse_bbox(bbox)
-    match = _STEP.fullmatch(step)
+    match = _STEP.fullmatch(step) if isinstance(step, str) else None
     if match is None:
-        raise InputError(f"the step {step!r} cannot be read", _STEP_HINT)
+        raise InputError(f"the step {shown(step)} cannot be read", _STEP_HINT)
     meters = int(match[1]) * (1000 if match[2] == "km" else 1)
     minutes = int(match[3]) * (60 if match[4] == "h" else 1)
     if not meters or not minutes or SPACE_LIMIT % meters or TIME_LIMIT % minutes:

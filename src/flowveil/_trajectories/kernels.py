@@ -1,7 +1,7 @@
 """Compiled stretch of pairs of trajectories. Imported only when a method runs: numba is slow to import.
 
 A trajectory is a range of columns of `samples`, whose rows are t0, t1, x0, x1, y0, y1, ordered by time: neither
-starts nor ends ever decrease. Numbers are int32 where nothing can overflow (see `_pool`), else int64; every step is
+starts nor ends ever decrease. Numbers are int32 where nothing can overflow (see `pool`), else int64; every step is
 cast back to that type, since numba widens what it adds, and processors compare eight int32 at once.
 
 `limits` holds the caps of Eq. 2 and 3 in cells and steps, and the weights of space and time: the time cap and the
@@ -11,7 +11,7 @@ cost for one user, twice the space cap times its weight.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,16 +21,25 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
 
 
+class Groups(NamedTuple):
+    """Groups by id, and what they are compared by."""
+
+    samples: Whole
+    place: IntArray  # by group: where its samples begin and end, and its users
+    boxes: Whole  # by group: t0, t1, x0, x1, y0, y1 around its samples
+    limits: Whole
+
+
 @compiled
-def scan_total(
-    samples: Whole, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Whole, most: float, _box: Whole
-) -> Whole:
-    """Return the sum over samples of a (the longer) of the least cost of b's: every pair is looked at.
+def scan_total(groups: Groups, a: int, b: int, most: float) -> Whole:
+    """Return the sum over samples of group a (the longer) of the least cost of b's: every pair is looked at.
 
     `most`: a sum that is larger may be returned as soon as it is known to be.
     """
+    samples, place, _, limits = groups
+    a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
     kind = samples.dtype.type
-    wa, wb = kind(na), kind(nb)
+    wa, wb = kind(place[2, a]), kind(place[2, b])
     n = kind(wa + wb)
     space, time = kind(limits[0] * n), kind(limits[1] * n)
     by_space, by_time = limits[2], limits[3]
@@ -56,17 +65,18 @@ def scan_total(
 
 
 @compiled
-def sweep_total(  # noqa: C901  one loop in each direction
-    samples: Whole, a0: int, a1: int, b0: int, b1: int, na: int, nb: int, limits: Whole, most: float, box: Whole
-) -> Whole:
+def sweep_total(groups: Groups, a: int, b: int, most: float) -> Whole:  # noqa: C901  one loop in each direction
     """Return the same sum as `scan_total`, looking outwards in time from each sample of a.
 
     Away from a sample the temporal part never falls, so a side ends where that part alone reaches the best. It is
     capped: past the cap a sample may still win by space, so the rest is then looked at for space alone, unless even
-    the box around b is too far away. `box`: x0, x1, y0, y1 around b.
+    the box around b is too far away.
     """
+    samples, place, boxes, limits = groups
+    a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
+    box = boxes[2:, b]
     kind = samples.dtype.type
-    wa, wb = kind(na), kind(nb)
+    wa, wb = kind(place[2, a]), kind(place[2, b])
     n = kind(wa + wb)
     space, time = kind(limits[0] * n), kind(limits[1] * n)
     by_space, by_time = limits[2], limits[3]
@@ -106,8 +116,8 @@ def sweep_total(  # noqa: C901  one loop in each direction
         if best > far:
             gap = max(box[0] - x1, x0 - box[1], 0) + max(box[2] - y1, y0 - box[3], 0)
             if far + by_space * min(n * gap, space) < best:
-                near = _least_space(samples, b0, left + 1, x0, x1, y0, y1, n, wb)
-                near = min(near, _least_space(samples, right, b1, x0, x1, y0, y1, n, wb))
+                near = _least_space(samples, i, b0, left + 1, n, wb)
+                near = min(near, _least_space(samples, i, right, b1, n, wb))
                 if near - own_space < space:
                     best = min(best, kind(far + by_space * (near - own_space)))
         total += best
@@ -117,9 +127,10 @@ def sweep_total(  # noqa: C901  one loop in each direction
 
 
 @compiled
-def _least_space(samples: Whole, b0: int, b1: int, x0: int, x1: int, y0: int, y1: int, n: int, wb: int) -> Whole:
-    """Return the least spatial stretch to samples b0 to b1, without the part that is the same for all."""
+def _least_space(samples: Whole, i: int, b0: int, b1: int, n: int, wb: int) -> Whole:
+    """Return the least spatial stretch of sample i to samples b0 to b1, without the part that is the same for all."""
     kind = samples.dtype.type
+    x0, x1, y0, y1 = samples[2, i], samples[3, i], samples[4, i], samples[5, i]
     bx0, bx1, by0, by1 = samples[2, b0:b1], samples[3, b0:b1], samples[4, b0:b1], samples[5, b0:b1]
     least = kind(np.iinfo(kind).max)
     for j in range(b1 - b0):
@@ -130,8 +141,11 @@ def _least_space(samples: Whole, b0: int, b1: int, x0: int, x1: int, y0: int, y1
 
 
 @compiled
-def point_total(samples: Whole, a0: int, a1: int, b0: int, b1: int, limits: Whole, most: float, box: Whole) -> Whole:
+def point_total(groups: Groups, a: int, b: int, most: float) -> Whole:
     """Return half of what `sweep_total` does for two single users, whose samples are one cell and one step each."""
+    samples, place, boxes, limits = groups
+    a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
+    box = boxes[2:, b]
     kind = samples.dtype.type
     space, time, by_space, by_time = limits[0], limits[1], limits[2], limits[3]
     far = kind(by_time * time)
@@ -182,13 +196,9 @@ def _least_distance(x: Whole, y: Whole, x0: int, y0: int) -> Whole:
 
 
 @compiled
-def stretch(
-    samples: Whole, place: IntArray, boxes: Whole, limits: Whole, a: int, b: int, most: float, sweep: bool
-) -> float:
-    """Return Eq. 10 for groups a and b, or infinity if it is above `most`.
-
-    place: for each group the range of its samples and its users; boxes: t0, t1, x0, x1, y0, y1 around each group.
-    """
+def stretch(groups: Groups, a: int, b: int, most: float, sweep: bool) -> float:
+    """Return Eq. 10 for groups a and b, or infinity if it is above `most`; `sweep` says which loop is used."""
+    place, boxes, limits = groups.place, groups.boxes, groups.limits
     if a > b:
         a, b = b, a
     if place[1, b] - place[0, b] > place[1, a] - place[0, a]:
@@ -200,17 +210,11 @@ def stretch(
     scale = whole * (na + nb) * (place[1, a] - place[0, a])
     enough = most * scale * (1 + 1e-12) + 1
     if sweep and na == 1 and nb == 1:
-        total = 2 * point_total(
-            samples, place[0, a], place[1, a], place[0, b], place[1, b], limits, enough / 2, boxes[2:, b]
-        )
+        total = 2 * point_total(groups, a, b, enough / 2)
     elif sweep:
-        total = sweep_total(
-            samples, place[0, a], place[1, a], place[0, b], place[1, b], na, nb, limits, enough, boxes[2:, b]
-        )
+        total = sweep_total(groups, a, b, enough)
     else:
-        total = scan_total(
-            samples, place[0, a], place[1, a], place[0, b], place[1, b], na, nb, limits, enough, boxes[2:, b]
-        )
+        total = scan_total(groups, a, b, enough)
     value = total / scale
     return np.inf if value > most else value
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 @compiled
-def _cost(a: IntArray, i: int, b: IntArray, j: int, na: int, nb: int, limits: IntArray) -> Whole:
-    """Return Eq. 1 as a whole number, as in `_kernels`."""
+def _cost(a: IntArray, i: int, b: IntArray, j: int, users: tuple[int, int], limits: IntArray) -> Whole:
+    """Return Eq. 1 as a whole number, as in `kernels`."""
+    na, nb = users
     n = na + nb
     spread = max(a[3, i], b[3, j]) - min(a[2, i], b[2, j]) + max(a[5, i], b[5, j]) - min(a[4, i], b[4, j])
     in_space = n * spread - na * (a[3, i] - a[2, i] + a[5, i] - a[4, i]) - nb * (b[3, j] - b[2, j] + b[5, j] - b[4, j])
@@ -24,7 +25,9 @@ def _cost(a: IntArray, i: int, b: IntArray, j: int, na: int, nb: int, limits: In
 
 
 @compiled
-def _match(a: IntArray, b: IntArray, wanted: BoolArray, na: int, nb: int, limits: IntArray, most: IntArray) -> IntArray:
+def _match(
+    a: IntArray, b: IntArray, wanted: BoolArray, users: tuple[int, int], limits: IntArray, most: IntArray
+) -> IntArray:
     """Return for each wanted sample of a the first one of b at least cost; -1 if their union is over `most`."""
     match = np.full(a.shape[1], -1, np.int64)
     for i in range(a.shape[1]):
@@ -32,7 +35,7 @@ def _match(a: IntArray, b: IntArray, wanted: BoolArray, na: int, nb: int, limits
             continue
         least, best = np.int64(2**62), -1
         for j in range(b.shape[1]):
-            cost = _cost(a, i, b, j, na, nb, limits)
+            cost = _cost(a, i, b, j, users, limits)
             if cost < least:
                 least, best = cost, j
         if best >= 0:
@@ -76,14 +79,15 @@ def _before(boxes: IntArray, one: int, other: int) -> bool:
 
 @compiled
 def merge(
-    a: IntArray, b: IntArray, na: int, nb: int, limits: IntArray, most: IntArray
+    a: IntArray, b: IntArray, users: tuple[int, int], limits: IntArray, most: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return the merged samples (they may overlap), and for samples of a (the longer) and b which they went into.
 
     Stage A matches samples of a with those of b; stage B matches what is left of b with the results of stage A as
-    they were when it began. -1: suppressed, as the union would be larger than `most` (cells, steps of time).
+    they were when it began. `users`: how many share a and b. -1: suppressed, as the union would be larger than `most`
+    (cells, steps of time).
     """
-    to_a = _match(a, b, np.ones(a.shape[1], np.bool_), na, nb, limits, most)
+    to_a = _match(a, b, np.ones(a.shape[1], np.bool_), users, limits, most)
     used = np.zeros(b.shape[1], np.bool_)
     for i in range(a.shape[1]):
         if to_a[i] >= 0:
@@ -104,7 +108,7 @@ def merge(
         if to_a[i] >= 0:
             to_a[i] = place[to_a[i]]
     before = merged.copy()
-    to_b = _match(b, before, ~used, nb, na + nb, limits, most)
+    to_b = _match(b, before, ~used, (users[1], users[0] + users[1]), limits, most)
     for j in range(b.shape[1]):
         if used[j]:
             to_b[j] = place[number[j]]

@@ -9,6 +9,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._trajectories.kernels import Groups
+    from flowveil._trajectories.nearest import State
     from flowveil._trajectories.read import Trajectories
 
 Whole = Any  # an array of int32 or int64
@@ -44,10 +46,22 @@ class Pool:
     def __len__(self) -> int:
         return int(self.place.shape[1])
 
+    def groups(self) -> Groups:
+        """Return the groups as compiled loops take them; valid until samples are packed again."""
+        from flowveil._trajectories.kernels import Groups  # noqa: PLC0415  numba is slow to import
+
+        return Groups(self.samples, self.place, self.boxes, self.limits)
+
+    def state(self) -> State:
+        """Return the groups, which of them take part or are finished, and the loop to compare them with."""
+        from flowveil._trajectories.nearest import State  # noqa: PLC0415  numba is slow to import
+
+        return State(self.groups(), self.sweep, self.alive, self.done)
+
     def get(self, group: int) -> IntArray:
         """Return the samples of a group: t0, t1, x0, x1, y0, y1, counted from the pool's origin."""
-        found: IntArray = self.samples[:, self.place[0, group] : self.place[1, group]].astype(np.int64)
-        return found
+        samples: IntArray = self.samples[:, self.place[0, group] : self.place[1, group]].astype(np.int64)
+        return samples
 
     def put(self, group: int, samples: IntArray, users: int, *, done: bool) -> None:
         """Give a group new samples."""

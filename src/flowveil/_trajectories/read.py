@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil import _engine as engine
-from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
+from flowveil._options import parse_memory, parse_whole
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
+from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._engine import Readable, Samples
+    from flowveil._trips import SampleSource
 
-# Names under which others keep the same thing; the second of each is scikit-mobility's.
-_KNOWN: dict[str, tuple[str, ...]] = {
-    "user": ("user_id", "uid", "user", "person_id", "id"),
-    "lon": ("lon", "lng", "longitude", "x"),
-    "lat": ("lat", "latitude", "y"),
-    "time": ("time", "datetime", "timestamp", "start_time", "t"),
-}
 _OUTSIDE = "outside the bbox"
-
-
-@dataclass(frozen=True, eq=False)
-class SampleSource:
-    """Where samples come from and which column is what."""
-
-    source: engine.Source
-    columns: dict[str, str]
-    mapping: dict[str, str] = field(default_factory=dict)
-    where: engine.Condition | None = None
-
-    def read(self, memory: str | None = None) -> Samples:
-        """Read all usable rows."""
-        return read_samples(self.source, self.columns, self.where, memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +33,7 @@ class Trajectories:
     x: IntArray  # column
     y: IntArray  # row
     rows: IntArray  # input rows of each sample
-    origin: SampleSource | None = None
+    provenance: SampleSource | None = None
     min_samples: int = 1
     dropped: dict[str, int] = field(default_factory=dict)  # input rows by reason
     short_users: int = 0
@@ -75,14 +56,14 @@ class Trajectories:
 
 
 def read_trajectories(
-    source: Any,
+    source: Readable,
     bbox: str | Iterable[float] | None,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     step: str = DEFAULT_STEP,
     min_samples: int = 1,
-    memory: str | None = None,
+    memory: str | int | None = None,
 ) -> Trajectories:
     """Read trajectories from a file, a glob of files or a table, and snap them to the grid.
 
@@ -91,21 +72,18 @@ def read_trajectories(
     step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
     """
     grid = make_grid(bbox, step)
-    if min_samples < 1:
-        raise InputError(f"the least number of samples is {min_samples}", "give --min-samples 1 or more")
-    origin = describe(source, columns, where)
-    return snap(origin.read(memory), grid, min_samples, origin)
+    min_samples = parse_min_samples(min_samples)
+    allowed = None if memory is None else parse_memory(memory)
+    provenance = open_samples(source, columns, where)
+    return snap(provenance.read(allowed), grid, min_samples, provenance)
 
 
-def describe(source: Any, columns: Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
-    """Open a source and find its columns, or raise with what is missing."""
-    opened = engine.open_source(source)
-    available = engine.column_names(opened)
-    kept = engine.check_condition(opened, where)
-    return SampleSource(opened, _recognize(available, columns or {}), dict(columns or {}), kept)
+def parse_min_samples(value: object) -> int:
+    """Return how many samples a user must have."""
+    return parse_whole(value, "min_samples", "give --min-samples 1 or more")
 
 
-def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSource | None = None) -> Trajectories:
+def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
     """Put samples on the grid: those in the box, of users who have enough of them."""
     west, south, east, north = grid.bbox
     inside = (samples.lon >= west) & (samples.lon <= east) & (samples.lat >= south) & (samples.lat <= north)
@@ -128,7 +106,7 @@ def snap(samples: Samples, grid: Grid, min_samples: int = 1, origin: SampleSourc
         x=table[2],
         y=table[3],
         rows=rows,
-        origin=origin,
+        provenance=provenance,
         min_samples=min_samples,
         dropped=dropped,
         short_users=len(samples.users) - len(users),
@@ -146,22 +124,3 @@ def _sorted_samples(samples: Samples, grid: Grid, kept: BoolArray) -> tuple[IntA
     rows = np.diff(np.append(first, table.shape[1]))
     table = table[:, first]
     return np.unique(table[0]), table, rows
-
-
-def _recognize(available: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    for name, column in mapping.items():
-        if name not in _KNOWN:
-            raise UnknownNameError("column meaning", name, _KNOWN)
-        if column not in available:
-            raise UnknownNameError("column", column, available)
-    found = dict(mapping)
-    for name, others in _KNOWN.items():
-        match = next((column for column in others if column in available), None)
-        if name not in found and match is not None:
-            found[name] = match
-    if missing := [name for name in SAMPLE_COLUMNS if name not in found]:
-        raise InputError(
-            f"the samples have no column for {', '.join(missing)}; they have {', '.join(available)}",
-            f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN",
-        )
-    return found

@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import AUDIT, MEMBERS, read_json
-from flowveil._release.audit import fingerprint
-from flowveil._release.write import MANIFEST, TRAJECTORIES, find_release, write_folder
-from flowveil._report import make_inline
+from flowveil._folder import (
+    AUDIT,
+    MEMBERS,
+    TRAJECTORIES,
+    Audit,
+    Files,
+    Kind,
+    Manifest,
+    find_release,
+    read_audit,
+    read_files,
+    write_folder,
+)
+from flowveil._report import make_inline, make_report, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
+    from flowveil._folder import Promise, Settings
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
-FORMAT = "flowveil-trajectories/1"
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
 _ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 _TIMES = pa.timestamp("us", tz="UTC")
-COLUMNS = pa.schema(
-    [
-        ("group", pa.int64()),
-        ("size", pa.int64()),
-        ("t0", _TIMES),
-        ("t1", _TIMES),
-        ("lon0", pa.float64()),
-        ("lat0", pa.float64()),
-        ("lon1", pa.float64()),
-        ("lat1", pa.float64()),
-    ]
-)
-MEMBER_COLUMNS = pa.schema(
-    [("user_id", pa.string()), ("group", pa.int64()), ("kept", pa.int64()), ("suppressed", pa.int64())]
-)
+_KINDS: dict[str, pa.DataType] = {
+    "group": pa.int64(),
+    "size": pa.int64(),
+    "t0": _TIMES,
+    "t1": _TIMES,
+    "lon0": pa.float64(),
+    "lat0": pa.float64(),
+    "lon1": pa.float64(),
+    "lat1": pa.float64(),
+}
+COLUMNS = pa.schema(_KINDS)
+_MEMBER_KINDS: dict[str, pa.DataType] = {
+    "user_id": pa.string(),
+    "group": pa.int64(),
+    "kept": pa.int64(),
+    "suppressed": pa.int64(),
+}
+MEMBER_COLUMNS = pa.schema(_MEMBER_KINDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +66,26 @@ class TrajectoryRelease:
     """A release, and what of it is private."""
 
     trajectories: pa.Table
-    manifest: dict[str, Any]
+    manifest: Manifest
     members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
-    audit: dict[str, Any] = field(default_factory=dict)  # private
+    audit: Audit = field(default_factory=Audit)  # private
 
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html."""
-        files = {TRAJECTORIES: self.trajectories, MANIFEST: self.manifest}
-        private = {MEMBERS: self.members, AUDIT: self.audit}
-        return write_folder(path, files, private, overwrite=overwrite, report=report)
+        private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
+        shown = partial(make_report, trajectories_content) if report else None
+        return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline({TRAJECTORIES: self.trajectories, MANIFEST: self.manifest})
+        return make_inline(trajectories_content, self._files)
+
+    @property
+    def _files(self) -> Files:
+        return Files(Kind.TRAJECTORIES, {TRAJECTORIES: self.trajectories}, self.manifest)
 
 
-def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, Any], k: int) -> TrajectoryRelease:
+def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, str], k: int) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
     if any(len(group.members) < k for group in found.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
@@ -104,23 +123,20 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
 
 def read_release(path: str | Path) -> TrajectoryRelease:
     """Read a release and its private files. It does not check the promise: `verify` does."""
-    folder = find_release(path)
     hint = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
-    beside = [folder.with_name(folder.name + ending) for ending in (MEMBERS, AUDIT)]
-    if missing := [file.name for file in (folder / MANIFEST, folder / TRAJECTORIES, beside[0]) if not file.is_file()]:
-        raise InputError(f"{str(path)!r} is not a complete release: there is no file {missing[0]}", hint)
+    files = read_files(path, {Kind.TRAJECTORIES}, "a release of trajectories", hint)
+    folder = find_release(path)
+    beside = folder.with_name(folder.name + MEMBERS)
     try:
-        manifest = read_json(folder / MANIFEST)
-        table, members = pq.read_table(folder / TRAJECTORIES), pq.read_table(beside[0])
-        audit = read_json(beside[1]) if beside[1].is_file() else {}
-    except (OSError, ValueError, pa.ArrowException) as error:
+        members = pq.read_table(beside)
+    except FileNotFoundError:
+        raise InputError(f"{str(path)!r} is not a complete release: there is no file {beside.name}", hint) from None
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{str(path)!r} is not a release of trajectories ({FORMAT})", hint)
-    return TrajectoryRelease(table, manifest, members, audit if isinstance(audit, dict) else {})
+    return TrajectoryRelease(files.tables[TRAJECTORIES], files.manifest, members, read_audit(path))
 
 
-def _content(found: Grouping, number: int) -> tuple[Any, ...]:
+def _content(found: Grouping, number: int) -> tuple[object, ...]:
     group = found.groups[number]
     return group.samples.T.tolist(), len(group.members), group.members.tolist()
 
@@ -167,16 +183,22 @@ def _check_presence(seen: list[IntArray]) -> None:
         raise PromiseError("a sample would be published in which nobody was seen", "this is a bug: please report it")
 
 
-def _manifest(trajectories: Trajectories, options: dict[str, Any], k: int) -> dict[str, Any]:
-    promise = {"kind": "k-anonymity", "k": k, "unit": "user", "records": "trajectories", "samples": "generalized"}
+def _manifest(trajectories: Trajectories, options: dict[str, str], k: int) -> Manifest:
+    promise: Promise = {
+        "kind": "k-anonymity",
+        "k": k,
+        "unit": "user",
+        "records": "trajectories",
+        "samples": "generalized",
+    }
     for name in ("max_extent", "max_duration"):
         if options.get(name):
             promise[name] = options[name]
     return {
-        "format": FORMAT,
+        "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
-        "options": trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options,
+        "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
         "promise": promise,
         "promise_text": promise_text(k),
         "absence": _ABSENCE,
@@ -192,15 +214,15 @@ def promise_text(k: int) -> str:
     )
 
 
-def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> dict[str, Any]:
-    origin, rows = trajectories.origin, int(trajectories.rows.sum())
+def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> Audit:
+    provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
     sizes = [len(group.members) for group in found.groups]
     return {
         "format": AUDIT_FORMAT,
         "input": {
-            "columns": origin.mapping if origin else {},
-            "where": origin.where if origin else None,
-            "fingerprint": fingerprint(origin.source if origin else None),
+            "columns": provenance.mapping if provenance else {},
+            "where": provenance.where if provenance else None,
+            "fingerprint": fingerprint(provenance.source if provenance else None),
         },
         "dropped": trajectories.dropped,
         "short_users": trajectories.short_users,

@@ -1,6 +1,17 @@
-"""Trips: reading them and knowing their columns."""
+"""Trips and samples of trajectories: reading them and knowing their columns."""
 
 from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, needed
-from flowveil._trips.trips import Trips, read_trips
+from flowveil._trips.samples import SampleSource, open_samples
+from flowveil._trips.trips import Trips, TripsLike, read_trips
 
-__all__ = ["COORDINATES", "LOOKS_COUNTED", "ZONES", "Trips", "needed", "read_trips"]
+__all__ = [
+    "COORDINATES",
+    "LOOKS_COUNTED",
+    "ZONES",
+    "SampleSource",
+    "Trips",
+    "TripsLike",
+    "needed",
+    "open_samples",
+    "read_trips",
+]

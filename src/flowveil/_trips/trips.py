@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from flowveil import _engine as engine
+from flowveil._options import parse_columns
 from flowveil._trips.columns import recognize
 
 if TYPE_CHECKING:
@@ -23,20 +24,28 @@ class Trips:
     mapping: dict[str, str]  # what the user mapped
 
 
+TripsLike: TypeAlias = "Trips | engine.Readable"  # trips, or what they are read from
+
+
 def read_trips(
-    source: Any, columns: Mapping[str, str] | None = None, where: str | None = None, *, query: str | None = None
+    source: engine.Readable,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    *,
+    query: str | None = None,
 ) -> Trips:
     """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
 
     `columns` maps meanings (start_lon, start_lat, end_lon, end_lat, origin, destination, count) to other column
-    names; `where` keeps the rows that fulfill a DuckDB condition, which looks at one row only. `query` is what to ask a
-    database whose URL (postgresql://...) is the source.
+    names (as text, NAME=COLUMN,...); `where` keeps the rows that fulfill a DuckDB condition, which looks at one row
+    only. `query` is what to ask a database whose URL (postgresql://...) is the source.
 
     >>> import pyarrow as pa
     >>> read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
     {'origin': 'origin', 'destination': 'dest'}
     """
+    mapping = parse_columns(columns)
     opened = engine.open_source(source, query)
     available = engine.column_names(opened)
     kept = engine.check_condition(opened, where)
-    return Trips(opened, available, recognize(available, columns), kept, dict(columns or {}))
+    return Trips(opened, available, recognize(available, mapping), kept, mapping)

@@ -34,7 +34,7 @@ def find_overlap(low: IntArray, high: IntArray) -> tuple[int, int] | None:
 
 def _part(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray] | None:
     """Return the boxes on both sides of the cut that leaves the fewest on the larger side, None if none is worth it."""
-    best, found = int(_WORTH * len(low)), None
+    best, cut_at = int(_WORTH * len(low)), None
     for axis in range(low.shape[1]):
         starts, ends = np.sort(low[:, axis]), np.sort(high[:, axis])
         cuts = np.unique(ends[:-1])
@@ -42,10 +42,10 @@ def _part(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray] | None:
         above = len(low) - np.searchsorted(ends, cuts, side="right")  # boxes that end after it
         larger = np.maximum(below, above)
         if len(cuts) and int(larger.min()) < best:
-            best, found = int(larger.min()), (axis, int(cuts[larger.argmin()]))
-    if found is None:
+            best, cut_at = int(larger.min()), (axis, int(cuts[larger.argmin()]))
+    if cut_at is None:
         return None
-    axis, cut = found
+    axis, cut = cut_at
     return np.flatnonzero(low[:, axis] < cut), np.flatnonzero(high[:, axis] > cut)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from flowveil._arrays import texts
+from flowveil._folder import ASSIGNMENT
 from flowveil._verify.boxes import Centers
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.forest import NONE
@@ -33,7 +35,7 @@ _HINT = "keep the assignment file that anonymize wrote beside the folder, in pri
 
 def load_assignment(folder: Path) -> pa.Table:
     """Return the assignment beside a folder: sorted by pair of tiles, each pair once."""
-    path = folder.with_name(f"{folder.name}.assignment.parquet")
+    path = folder.with_name(folder.name + ASSIGNMENT)
     if not path.is_file():
         raise broken(f"areas overlap, so that this release can only be checked with {shown(path.name)!r}", _HINT)
     table = read_parquet(path, pa.schema({name: pa.string() for name in _COLUMNS}))
@@ -163,16 +165,16 @@ class AssignedIndex:
 def _flows_of(flows: FlowTable, assignment: pa.Table) -> IntArray:
     """Return the flow that each row of the assignment names."""
     number = {pair: flow for flow, pair in enumerate(zip(flows.origin, flows.destination, strict=True))}
-    pairs = zip(assignment["origin"].to_pylist(), assignment["destination"].to_pylist(), strict=True)
-    found = np.array([number.get(pair, NONE) for pair in pairs], np.int64)
-    if (found == NONE).any() or not len(found):
+    pairs = zip(texts(assignment["origin"]), texts(assignment["destination"]), strict=True)
+    flow_of_row = np.array([number.get(pair, NONE) for pair in pairs], np.int64)
+    if (flow_of_row == NONE).any() or not len(flow_of_row):
         raise broken("the assignment names a flow that the release does not have, or none at all")
-    return found
+    return flow_of_row
 
 
 def _tiles_of(ground: Ground, assignment: pa.Table, column: str) -> IntArray:
     """Return the tiles of one end."""
-    names = assignment[column].to_pylist()
+    names = texts(assignment[column])
     known = {name: ground.tile(name) for name in set(names)}
     for name in names:
         if known[name] is None:

@@ -19,6 +19,8 @@ from flowveil._verify.forest import NONE
 from flowveil._verify.geo import TOLERANCE, read_shapes
 
 if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._verify.ground import Ground
     from flowveil._verify.members import Members
@@ -36,25 +38,25 @@ class Boxes:
         self.frame = np.array([round(edge * _PARTS) for edge in bbox or _GLOBE], np.int64)
         self._closed = bbox is not None
         self.number: dict[str, int] = {}
-        found: dict[str, tuple[int, ...]] = {}
+        edges_of: dict[str, tuple[int, ...]] = {}
         for area, shape in zip(areas.area, read_shapes(areas.geometry), strict=True):
             edges = self._edges(area, shape)
-            if found.setdefault(area, edges) != edges:
+            if edges_of.setdefault(area, edges) != edges:
                 raise broken(f"the area {shown(area)} has another geometry as origin than as destination")
         # Numbers follow the bounds, so that they say nothing else.
-        order = sorted(found, key=lambda area: found[area])
-        if order != [f"r:{number}" for number in range(len(order))] or len(set(found.values())) < len(found):
+        order = sorted(edges_of, key=lambda area: edges_of[area])
+        if order != [f"r:{number}" for number in range(len(order))] or len(set(edges_of.values())) < len(edges_of):
             raise broken("the rectangles are not numbered by their bounds")
         self.number = {area: number for number, area in enumerate(order)}
-        self.bounds = np.array([found[area] for area in order], np.int64)
+        self.bounds = np.array([edges_of[area] for area in order], np.int64)
         self._check_rows(areas)
 
-    def _edges(self, area: str, shape: shapely.Geometry | None) -> tuple[int, ...]:
+    def _edges(self, area: str, shape: BaseGeometry | None) -> tuple[int, ...]:
         if shape is None or shape.is_empty:
             raise broken(f"the area {shown(area)} has no geometry")
         edges = tuple(round(edge * _PARTS) for edge in shape.bounds)
-        plain = shapely.box(*(edge / _PARTS for edge in edges))
         west, south, east, north = edges
+        plain = shapely.box(west / _PARTS, south / _PARTS, east / _PARTS, north / _PARTS)
         inside = (np.array(edges[:2]) >= self.frame[:2]).all() and (np.array(edges[2:]) <= self.frame[2:]).all()
         if not shapely.equals_exact(shape, plain, TOLERANCE) or not (west < east and south < north and inside):
             raise broken(f"the geometry of the area {shown(area)} is not a rectangle of the release")
@@ -67,7 +69,7 @@ class Boxes:
             is_open = not self._closed and bool((edges == self.frame).any())
             middle = (None, None) if is_open else tuple(((edges[:2] + edges[2:]) / (2 * _PARTS)).tolist())
             said = (areas.lon[row], areas.lat[row])
-            if not all(_is_same(found, expected) for found, expected in zip(said, middle, strict=True)):
+            if not all(_is_same(value, expected) for value, expected in zip(said, middle, strict=True)):
                 raise broken(f"the center of the area {shown(area)} is wrong")
             members = None if areas.members is None else areas.members[row]
             if areas.tiles[row] != (None if members is None else len(members)):
@@ -82,11 +84,11 @@ class Boxes:
         return inside
 
 
-def _is_same(found: float | None, expected: float | None) -> bool:
+def _is_same(value: float | None, expected: float | None) -> bool:
     """Whether two degrees are the same but for rounding, or both missing; NaN is not like anything."""
-    if found is None or expected is None:
-        return found is expected
-    return abs(found - expected) <= TOLERANCE
+    if value is None or expected is None:
+        return value is expected
+    return abs(value - expected) <= TOLERANCE
 
 
 class Centers:
@@ -133,8 +135,8 @@ class Centers:
         tiles = list(points)
         places = np.array(list(points.values()), np.int64).reshape(-1, 2)
         frame = self._boxes.frame
-        tree = shapely.STRtree(shapely.points(places))
-        found: list[list[int]] = [[] for _ in numbers]
+        tree = shapely.STRtree(np.asarray(shapely.points(places), object))
+        held: list[list[int]] = [[] for _ in numbers]
         rows = np.flatnonzero(numbers != NONE)
         for start in range(0, len(rows), _MOST_SEARCHED):
             some = self._boxes.bounds[numbers[rows[start : start + _MOST_SEARCHED]]]
@@ -142,8 +144,8 @@ class Centers:
             low = some[box, :2]
             inside = ((places[place] > low) | (low == frame[:2])).all(axis=1)  # the tree counts all edges in
             for row, tile in zip(rows[start + box[inside]].tolist(), place[inside].tolist(), strict=True):
-                found[row].append(tiles[tile])
-        return found
+                held[row].append(tiles[tile])
+        return held
 
     def _all(self, end: int) -> dict[int, tuple[int, int]]:
         tiles = self._ground.all_tiles()
@@ -168,7 +170,7 @@ class BoxIndex:
         """Return the flow that holds each pair of tiles, -1 for none."""
         points = [self._centers.look_up(end, np.unique(tiles)) for end, tiles in enumerate((origin, destination))]
         pairs, position = np.unique(np.column_stack([origin, destination]), axis=0, return_inverse=True)
-        found = np.full(len(pairs), NONE, np.int64)
+        flow_of_pair = np.full(len(pairs), NONE, np.int64)
         starts = np.flatnonzero(np.append(True, pairs[1:, 0] != pairs[:-1, 0])) if len(pairs) else np.zeros(0, np.int64)
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(pairs)], strict=False):
             lon, lat = points[0][int(pairs[start, 0])]
@@ -178,8 +180,8 @@ class BoxIndex:
                 held = near[self._boxes.hold(self._ends[1][near], lon, lat)]
                 if len(held) > 1:
                     self._raise_overlap(int(held[0]), int(held[1]))
-                found[row] = held[0] if len(held) else NONE
-        flow: IntArray = found[position.ravel()]
+                flow_of_pair[row] = held[0] if len(held) else NONE
+        flow: IntArray = flow_of_pair[position.ravel()]
         return flow
 
     def tiles(self) -> tuple[IntArray, IntArray]:

@@ -1,15 +1,15 @@
-"""H3 cells and groups of sibling cells, with the h3 package alone."""
+"""H3 cells and groups of sibling cells, by the h3 package; what h3ronpy says of points is proven before it counts."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import h3.api.basic_int as h3
 import numpy as np
 import shapely
+from h3ronpy.vector import coordinates_to_cells
 
-from flowveil._places.h3index import cells_of_points
 from flowveil._verify.border import on_border
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.geo import TOLERANCE, is_outline
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
+    from shapely.geometry.base import BaseGeometry
 
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray, KeyArray
     from flowveil._verify.ground import Ground, Point
 
 _TOP = "world"
@@ -50,14 +51,14 @@ class Cells:
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is a cell of the grid, or a group of the fixed tree."""
-        found = re.fullmatch(r"([0-9a-f]{15})(?::([0-6]{2,4}))?", area)
-        if not found or not h3.is_valid_cell(int(found[1], 16)):
+        parts = re.fullmatch(r"([0-9a-f]{15})(?::([0-6]{2,4}))?", area)
+        if not parts or not h3.is_valid_cell(int(parts[1], 16)):
             raise broken(f"{shown(area)!r} is not the id of an H3 area")
-        resolution = h3.get_resolution(int(found[1], 16))
-        if found[2] is None:
+        resolution = h3.get_resolution(int(parts[1], 16))
+        if parts[2] is None:
             if resolution > self._resolution:
                 raise broken(f"the area {shown(area)} is finer than the grid")
-        elif not self._binary or found[2] not in _GROUP_ABOVE or resolution >= self._resolution:
+        elif not self._binary or parts[2] not in _GROUP_ABOVE or resolution >= self._resolution:
             raise broken(f"the area {shown(area)} is not a group of cells of the hierarchy")
 
     def tiles(self, area: str) -> int:
@@ -76,7 +77,7 @@ class Cells:
         mean = float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
         return point is not None and close(point, mean, TOLERANCE)
 
-    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+    def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
         """Whether this is the outline of the cell, or that of the group, united."""
         cells = sorted(_cells(_node(area)))
         near = h3.cell_to_latlng(cells[0])[1]
@@ -125,7 +126,7 @@ class Cells:
         """Return nothing: a tree of cells holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide:
+    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))
@@ -137,9 +138,9 @@ class Cells:
     def _index(self, lon: FloatArray, lat: FloatArray) -> IntArray:
         """Return the cells of points by the h3 package; on a border of two cells, the one that the release chose.
 
-        The fast index only proposes: a cell that does not hold its point by the outline is found again.
+        A proposed cell that does not hold its point by the outline is found again.
         """
-        cells = cells_of_points(lon, lat, self._resolution).astype(np.int64)
+        cells = propose_cells(lon, lat, self._resolution).astype(np.int64)
         for place in np.flatnonzero(~self._outlines.hold(cells, lon, lat)).tolist():
             point = float(lon[place]), float(lat[place])
             cell = h3.latlng_to_cell(point[1], point[0], self._resolution)
@@ -160,6 +161,11 @@ class Cells:
         return parent, _GROUP_OF_DIGIT[_digit(cell, resolution)] if self._binary else ""
 
 
+def propose_cells(lon: FloatArray, lat: FloatArray, resolution: int) -> KeyArray:
+    """Return a cell for each point, fast and unproven."""
+    return np.asarray(coordinates_to_cells(lat, lon, resolution), np.uint64)
+
+
 def _node(area: str) -> Node:
     cell, _, digits = area.partition(":")
     return int(cell, 16), digits
@@ -178,7 +184,7 @@ def _cells(node: Node) -> list[int]:
     return [child for child in h3.cell_to_children(cell) if str(_digit(child, resolution)) in digits]
 
 
-def _outline(cell: int, near: float) -> shapely.Geometry:
+def _outline(cell: int, near: float) -> shapely.Polygon:
     """Return the corners of a cell as a polygon around the longitude `near`, across 180 degrees where it must be."""
     corners = h3.cell_to_boundary(cell)
     lon, last = [], corners[0][1] + 360 * round((near - corners[0][1]) / 360)
@@ -189,7 +195,7 @@ def _outline(cell: int, near: float) -> shapely.Geometry:
     if turns := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
         pole = 90.0 if sum(lat) > 0 else -90.0
         lon, lat = [*lon, lon[0] + 360 * turns, lon[0] + 360 * turns, lon[0]], [*lat, lat[0], pole, pole]
-    return shapely.polygons(np.column_stack([lon, lat]))
+    return cast("shapely.Polygon", shapely.polygons(np.column_stack([lon, lat])))
 
 
 def _numbers(batch: pa.RecordBatch, name: str, usable: BoolArray) -> FloatArray:

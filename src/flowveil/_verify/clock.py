@@ -75,8 +75,8 @@ class Clock:
         if self._zone is None:
             return local
         quarter, place = np.unique(local // _QUARTER, return_inverse=True)
-        found = np.array([_utc_of_quarter(self._zone, which) for which in quarter.tolist()], np.int64).reshape(-1, 2)
-        start, runs = found[place].T
+        quarters = np.array([_utc_of_quarter(self._zone, which) for which in quarter.tolist()], np.int64).reshape(-1, 2)
+        start, runs = quarters[place].T
         utc: IntArray = start + runs * (local - quarter[place] * _QUARTER)
         return utc
 

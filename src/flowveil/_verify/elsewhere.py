@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from flowveil._folder import ELSEWHERE
 from flowveil._verify.broken import broken
-from flowveil._verify.distinct import distinct
 from flowveil._verify.forest import NONE, FlowIndex
+from flowveil._verify.rows import distinct
+from flowveil._verify.tables import AreasTable
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from flowveil._verify.ground import Side
     from flowveil._verify.manifest import Promise
     from flowveil._verify.slots import Slots
-    from flowveil._verify.tables import AreasTable, FlowTable
+    from flowveil._verify.tables import FlowTable
 
-ELSEWHERE = "elsewhere"
+Value = TypeVar("Value")
 
 
 class Elsewhere:
@@ -47,12 +48,18 @@ class Elsewhere:
             if any(value is not None for value in said):
                 raise broken("the area elsewhere has a center, tiles, members or a geometry")
 
-        def kept(values: list) -> list:  # type: ignore[type-arg]
+        def kept(values: list[Value]) -> list[Value]:
             return [value for row, value in enumerate(values) if row not in rows]
 
-        names = ("area", "side", "lon", "lat", "tiles", "geometry")
-        columns: dict[str, Any] = {name: kept(getattr(areas, name)) for name in names}
-        return replace(areas, members=None if areas.members is None else kept(areas.members), **columns)
+        return AreasTable(
+            area=kept(areas.area),
+            side=kept(areas.side),
+            lon=kept(areas.lon),
+            lat=kept(areas.lat),
+            tiles=kept(areas.tiles),
+            members=None if areas.members is None else kept(areas.members),
+            geometry=kept(areas.geometry),
+        )
 
     def note(self, flow: IntArray, origin: IntArray, destination: IntArray) -> None:
         """Remember the tiles that trips of these flows reach at the other end, where the promise is about tiles."""
@@ -106,23 +113,23 @@ class ElsewhereIndex:
     def _rest(self, slots: Slots) -> IntArray:
         """Return by slot and area the flow to elsewhere that counts what is left of it; the last area is for none."""
         forest = self._sides[self._first].forest
-        found = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest) + 1), NONE, np.int64)
+        rest_of = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest) + 1), NONE, np.int64)
         rest = np.flatnonzero(self._elsewhere.flows)
-        found[slots.of_flow[rest], self._ends[self._first][rest]] = rest
+        rest_of[slots.of_flow[rest], self._ends[self._first][rest]] = rest
         for area in np.argsort(forest.first).tolist():  # from the outside in
-            found[:, area] = np.where(found[:, area] == NONE, found[:, forest.parent[area]], found[:, area])
-        return found
+            rest_of[:, area] = np.where(rest_of[:, area] == NONE, rest_of[:, forest.parent[area]], rest_of[:, area])
+        return rest_of
 
     def locate(self, origin: IntArray, destination: IntArray, slots: list[IntArray]) -> IntArray:
         """Return the flow that counts each pair of tiles, -1 for none; `slots` are those that hold it, by level."""
-        found = np.full(len(origin), NONE, np.int64)
+        flow = np.full(len(origin), NONE, np.int64)
         for slot in slots:
             hit = self._locate(origin, destination, slot)
-            if (twice := np.flatnonzero((hit != NONE) & (found != NONE))).size:
-                names = sorted((self._flows.name(int(found[twice[0]])), self._flows.name(int(hit[twice[0]]))))
+            if (twice := np.flatnonzero((hit != NONE) & (flow != NONE))).size:
+                names = sorted((self._flows.name(int(flow[twice[0]])), self._flows.name(int(hit[twice[0]]))))
                 raise broken(f"the flows {names[0]} and {names[1]} overlap")
-            found = np.where(hit == NONE, found, hit)
-        return found
+            flow = np.where(hit == NONE, flow, hit)
+        return flow
 
     def _locate(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
         """Return the flow of each pair of tiles in a slot, looking up every pair of areas once."""
@@ -133,11 +140,11 @@ class ElsewhereIndex:
         width = len(self._sides[1].forest) + 1
         height = len(self._sides[0].forest) + 1
         key = ((slot + 1) * height + areas[0] + 1) * width + areas[1] + 1
-        keys, position = np.unique(key, return_inverse=True)  # sorted, they are found faster than each saves
+        keys, position = np.unique(key, return_inverse=True)  # sorted: they are then looked up faster
         pairs = keys % (height * width)
-        found: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
-        self._elsewhere.note(found, origin, destination)
-        return found
+        flow: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
+        self._elsewhere.note(flow, origin, destination)
+        return flow
 
     def tiles(self) -> tuple[IntArray, IntArray]:
         """Return by flow the tiles of its areas at both ends."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._folder import settle
+from flowveil._folder import AREAS, AUDIT, FLOWS, MANIFEST, REPORT, find_release
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.json import laid_out, parse_json, read_bytes, read_json
 
-FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._folder import Json
+
 _FILES = (MANIFEST, FLOWS, AREAS)
 _LARGEST_MANIFEST = 1_000_000  # bytes; real ones have about a thousand
 _LARGEST_AUDIT = 100_000_000
@@ -18,8 +21,7 @@ _LARGEST_AUDIT = 100_000_000
 
 def open_folder(release: str | Path) -> Path:
     """Return the folder of a release after a look at what is in it."""
-    folder = Path(release).resolve()
-    settle(folder)
+    folder = find_release(release)
     if not folder.is_dir():
         raise InputError(f"there is no release folder {str(release)!r}", "give the folder that anonymize wrote")
     try:
@@ -38,7 +40,7 @@ def open_folder(release: str | Path) -> Path:
     return folder
 
 
-def load_manifest(folder: Path) -> Any:
+def load_manifest(folder: Path) -> Json:
     """Return what manifest.json holds, unchecked."""
     try:
         data = read_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
@@ -51,9 +53,9 @@ def load_manifest(folder: Path) -> Any:
     return manifest
 
 
-def load_audit(folder: Path) -> dict[str, Any]:
+def load_audit(folder: Path) -> dict[str, Json]:
     """Return the private audit file beside the folder, {} if there is none."""
-    path = folder.parent / f"{folder.name}.audit.json"
+    path = folder.with_name(folder.name + AUDIT)
     if not path.exists():
         return {}
     hint = "move it away and give columns, where and zones yourself"

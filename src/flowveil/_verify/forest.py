@@ -83,9 +83,9 @@ class FlowIndex:
 
     def find(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
         """Return the flow that holds each pair of smallest areas, -1 for none; -1 stands for no area, or no slot."""
-        found = np.full(len(origin), NONE, np.int64)
+        flow = np.full(len(origin), NONE, np.int64)
         if not len(self._flow):
-            return found
+            return flow
         place = self._destinations.first[destination]
         area = np.where((destination == NONE) | (slot == NONE), NONE, origin)
         before = slot * len(self._origins)
@@ -93,11 +93,11 @@ class FlowIndex:
             hit = self._holder(before[alive] + area[alive], place[alive], place[alive] + 1)
             hits = hit != NONE
             where = alive[hits]
-            if len(both := np.flatnonzero(found[where] != NONE)):
-                self._raise_overlap(int(found[where][both[0]]), int(hit[hits][both[0]]))
-            found[where] = hit[hits]
+            if len(both := np.flatnonzero(flow[where] != NONE)):
+                self._raise_overlap(int(flow[where][both[0]]), int(hit[hits][both[0]]))
+            flow[where] = hit[hits]
             area[alive] = self._origins.parent[area[alive]]
-        return found
+        return flow
 
     def _holder(self, area: IntArray, start: IntArray, stop: IntArray) -> IntArray:
         """Return a flow from exactly `area` whose destination meets the places from start to stop, -1 for none."""

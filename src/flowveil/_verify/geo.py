@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from flowveil._shapes import shapes_from_wkb
+from flowveil._folder import shapes_from_wkb
 from flowveil._verify.broken import broken
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import h3.api.basic_int as h3
 import numpy as np
 
 from flowveil._verify.border import TOLERANCE, on_sphere, planes_between
-from flowveil._verify.distinct import distinct
 from flowveil._verify.forest import NONE
+from flowveil._verify.rows import distinct
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray

@@ -7,7 +7,7 @@ statistics, bytes that belong to no column, unused entries of dictionaries) has 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,29 +42,29 @@ def read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
 
 def _check_metadata(name: str, metadata: pq.FileMetaData, schema: pa.Schema) -> None:
     allowed = schema.metadata or {}
-    found = metadata.metadata or {}
-    for key in found:
+    entries = metadata.metadata or {}
+    for key in entries:
         if key not in allowed:
             key_text = shown(key.decode(errors="replace"))
             raise broken(f"{name} has the metadata key {key_text!r}, which is no part of the format")
     for key, value in allowed.items():
-        if found.get(key) != value:
+        if entries.get(key) != value:
             raise broken(f"the metadata {key.decode()!r} of {name} is not that of the format")
     if not re.fullmatch(_CREATOR, metadata.created_by):
         raise broken(f"{name} does not say which version of pyarrow wrote it, and nothing else")
 
 
-def _check_columns(name: str, found: pa.Schema, schema: pa.Schema) -> None:
-    for column in found.names:
+def _check_columns(name: str, written: pa.Schema, schema: pa.Schema) -> None:
+    for column in written.names:
         if column not in schema.names:
             raise broken(f"{name} has the column {shown(column)!r}, which is no part of the format")
     for column in schema.names:
-        if found.names.count(column) != 1:
+        if written.names.count(column) != 1:
             raise broken(f"{name} does not have one column {column!r}")
-        kind, expected = found.field(column).type, schema.field(column).type
+        kind, expected = written.field(column).type, schema.field(column).type
         if kind != expected:
             raise broken(f"the column {column!r} of {name} is {shown(kind)}, not {expected}")
-    if found.names != schema.names:
+    if written.names != schema.names:
         raise broken(f"the columns of {name} are not in the order {', '.join(schema.names)}")
 
 
@@ -89,7 +89,7 @@ def _write_again(table: pa.Table) -> bytes:
     target = pa.BufferOutputStream()
     with pq.ParquetWriter(target, table.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(table.combine_chunks())
-        writer.add_key_value_metadata(table.schema.metadata or {})
+        writer.add_key_value_metadata(cast("dict[str, str]", table.schema.metadata or {}))  # bytes will do too
     return bytes(target.getvalue())
 
 
@@ -106,25 +106,25 @@ def _check_same(name: str, data: bytes, file: pq.ParquetFile, again: bytes) -> N
             )
 
 
-def _check_chunks(name: str, found: pq.FileMetaData, expected: pq.FileMetaData) -> None:
+def _check_chunks(name: str, written: pq.FileMetaData, expected: pq.FileMetaData) -> None:
     rows = [
         [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        for metadata in (found, expected)
+        for metadata in (written, expected)
     ]
     if rows[0] != rows[1]:
         raise broken(f"the rows of {name} are not grouped as releases are written")
-    for group in range(found.num_row_groups):
-        for column in range(found.num_columns):
-            chunk, other = (metadata.row_group(group).column(column) for metadata in (found, expected))
+    for group in range(written.num_row_groups):
+        for column in range(written.num_columns):
+            chunk, other = (metadata.row_group(group).column(column) for metadata in (written, expected))
             if any(getattr(chunk, part) != getattr(other, part) for part in _CHUNK):
                 raise broken(f"the column {shown(chunk.path_in_schema)!r} of {name} is not stored as the format says")
             if chunk.statistics is not None and not _agree(chunk.statistics, other.statistics):
                 raise broken(f"the statistics of {shown(chunk.path_in_schema)!r} of {name} are not those of its values")
 
 
-def _agree(found: pq.Statistics, expected: pq.Statistics | None) -> bool:
+def _agree(written: pq.Statistics, expected: pq.Statistics | None) -> bool:
     """Whether statistics are those of the values, or left out."""
     if expected is None:
         return False
-    pairs = [(getattr(found, part), getattr(expected, part)) for part in _STATISTICS]
+    pairs = [(getattr(written, part), getattr(expected, part)) for part in _STATISTICS]
     return all(value is None or value == true for value, true in pairs)

@@ -1,16 +1,15 @@
-"""Which rows of the input count as trips."""
+"""Rows of the input: which of them count as trips, and what occurs in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._engine import Request
 
@@ -60,6 +59,15 @@ def whole_millionths(weight: FloatArray, column: str) -> IntArray:
     down = np.floor(scaled)
     millionths: IntArray = down.astype(np.int64) + (scaled - down >= 0.5)
     return millionths
+
+
+def distinct(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the values that occur, each once in the order of its first place, and which of them each entry is.
+
+    A hash table finds them: most arrays of a batch have few values.
+    """
+    encoded = pa.array(values).dictionary_encode()
+    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(np.int64)
 
 
 def _is_valid(batch: pa.RecordBatch, name: str) -> BoolArray:

@@ -10,13 +10,13 @@ import pyarrow as pa
 from flowveil._verify.apart import find_overlap
 from flowveil._verify.broken import broken
 from flowveil._verify.clock import HOURS_OF_CYCLE, Clock, length_of
-from flowveil._verify.distinct import distinct
 from flowveil._verify.forest import NONE
+from flowveil._verify.rows import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray, ChunkedColumn, IntArray
     from flowveil._verify.forest import Forest
     from flowveil._verify.options import Options
     from flowveil._verify.tables import FlowTable
@@ -35,7 +35,7 @@ class Slots:
     def __init__(
         self,
         options: Options,
-        keys: Mapping[str, pa.ChunkedArray],
+        keys: Mapping[str, ChunkedColumn],
         flows_total: int,
         places: Sequence[int] | None = None,
     ) -> None:
@@ -48,7 +48,7 @@ class Slots:
         rows = list(zip(*columns, strict=True)) if columns else [()] * flows_total
         distinct = dict.fromkeys(rows)
         self._time_columns = len(keys) - len(options.by)
-        self._number: dict[Any, int] = {}
+        self._number: dict[tuple[Interval, tuple[Hashable, ...]], int] = {}
         for row in distinct:
             interval = self._interval(row[: self._time_columns])
             self._number[interval, row[self._time_columns :]] = len(self._number)
@@ -75,7 +75,7 @@ class Slots:
         timed = bool(self._options.time_levels) and not self._options.is_hierarchy
         return frozenset(self._options.by) | ({"time"} if timed else set())
 
-    def names(self) -> list[tuple[Interval, frozenset[tuple[str, Any]]]]:
+    def names(self) -> list[tuple[Interval, frozenset[tuple[str, Hashable]]]]:
         """Return by slot its interval and the values of its groups; all hours of a cycle are all of time."""
         everything = (0, self._cycle)
         return [
@@ -86,7 +86,7 @@ class Slots:
     def locate(self, batch: pa.RecordBatch, known: BoolArray) -> list[IntArray]:
         """Return for each level of time the slot of each known row, -1 for none."""
         groups, of_row = self._groups(batch, known)
-        found = []
+        levels = []
         for begin, end in self._levels(batch, known):
             _, moment = distinct(begin)
             keys, position = distinct(moment * len(groups) + of_row)
@@ -95,8 +95,8 @@ class Slots:
             intervals = [_open(*bounds) for bounds in zip(begin[example].tolist(), end[example].tolist(), strict=True)]
             of_key = [groups[place] for place in of_row[example].tolist()]
             slots = [self._number.get(key, NONE) for key in zip(intervals, of_key, strict=True)]
-            found.append(np.array(slots, np.int64)[position])
-        return found
+            levels.append(np.array(slots, np.int64)[position])
+        return levels
 
     def steps(self, batch: pa.RecordBatch, known: BoolArray) -> IntArray:
         """Return when the step of time of each known row begins."""
@@ -138,7 +138,7 @@ class Slots:
         covers = self._cycle is not None and self._lengths[-1] == self._cycle * _HOUR
         return levels if covers else [*levels, whole]
 
-    def _interval(self, values: tuple[Any, ...]) -> Interval:
+    def _interval(self, values: tuple[int | None, ...]) -> Interval:
         """Return the interval that a flow names, after checking that there is one like it."""
         if not self._options.time_levels:
             return None, None
@@ -148,10 +148,10 @@ class Slots:
                 raise broken("a flow has no time")
             return None, None
         allowed = self._intervals_from(begin) if self._cycle or begin in _CALENDAR else []
-        found = [interval for interval in allowed if not self._options.is_hierarchy or interval[1] == values[1]]
-        if not found:
+        fitting = [interval for interval in allowed if not self._options.is_hierarchy or interval[1] == values[1]]
+        if not fitting:
             raise broken("a flow has a time that is not one of the steps of the release")
-        return found[0]
+        return fitting[0]
 
     def _intervals_from(self, begin: int) -> list[tuple[int, int]]:
         """Return the intervals that may begin at a time, the finest first."""
@@ -182,7 +182,6 @@ def _open(begin: int, end: int) -> Interval:
     return (None, None) if begin == _ALL else (begin, end)
 
 
-def _plain(column: pa.ChunkedArray) -> list[Any]:
+def _plain(column: ChunkedColumn) -> list[Any]:  # Any: text, or whole numbers
     """Return values as Python has them, timestamps as microseconds."""
-    values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-    return values
+    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from flowveil._difference import Atoms, find_exposed
 from flowveil._engine import scan
 from flowveil._verify.broken import broken
+from flowveil._verify.crowds import Crowds
+from flowveil._verify.exposed import Atoms, exposed_flows
 from flowveil._verify.forest import NONE
-from flowveil._verify.rows import usable_rows, whole_millionths
+from flowveil._verify.rows import usable_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -54,19 +55,19 @@ def check_together(request: Request, first: Layer, second: Layer, k: int, least_
         if whole.slots.divided < groups.slots.divided:
             _check_whole(groups, whole, here, crowds, [k - 1, least_weight - 1])
     for here, layer in ((atoms, first), (atoms.turned(), second)):
-        exposed = find_exposed(here)
-        if len(exposed):
+        exposed = next(exposed_flows(here), None)
+        if exposed is not None:
             raise broken(
-                f"the flow {layer.flows.name(int(exposed[0]))}, less flows of the other groups or release inside it, "
+                f"the flow {layer.flows.name(exposed)}, less flows of the other groups or release inside it, "
                 f"may leave fewer than a crowd of {k}",
                 "do not publish the two together; write the release again with --beside or without --totals",
             )
 
 
-def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> tuple[Atoms, _Crowds]:
+def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: int) -> tuple[Atoms, Crowds]:
     """Count the crowds of all atoms, row by row."""
     width = len(second.flows) + 1
-    crowds = _Crowds(k, least_weight)
+    crowds = Crowds(k, least_weight)
     apart = first.slots.divided ^ second.slots.divided
     columns = sorted(apart - {"time"})
     timed = next((layer for layer in (first, second) if "time" in apart & layer.slots.divided), None)
@@ -90,12 +91,12 @@ def _count(request: Request, first: Layer, second: Layer, k: int, least_weight: 
                 f"the flow {layer.flows.name(int(bad[0]))} does not have the trips of the rows that both releases use",
                 "compare releases of the same rows: those without a person or time must be in neither of them",
             )
-    keys, size, passes = crowds.atoms()
+    keys, size = crowds.gather()
     one, other = keys // width - 1, keys % width - 1
-    return Atoms(one, other, size, k, passes, crowds.together, _same(first, second, one, other)), crowds
+    return Atoms(one, other, size, _same(first, second, one, other), crowds.is_crowd), crowds
 
 
-def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: _Crowds, largest: Sequence[int]) -> None:
+def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: Crowds, largest: Sequence[int]) -> None:
     """Raise if a flow of the whole, less flows of groups inside it, tells that a group without one is not empty.
 
     Such a group is below a crowd, or it would be published: `largest` are the most persons and weight it may have, 0
@@ -151,7 +152,7 @@ def _groups(groups: Layer, whole: Layer) -> tuple[list[Hashable], IntArray, IntA
     return own, shared[0], shared[1]
 
 
-def _part(values: frozenset[tuple[str, Any]], columns: frozenset[str]) -> tuple[Hashable, Hashable]:
+def _part(values: frozenset[tuple[str, Hashable]], columns: frozenset[str]) -> tuple[Hashable, Hashable]:
     """Return the values of some columns, and the others."""
     common = frozenset(item for item in values if item[0] in columns)
     return common, values - common
@@ -201,68 +202,3 @@ def _trips(batch: pa.RecordBatch, request: Request) -> IntArray:
         return np.ones(batch.num_rows, np.int64)
     count = np.asarray(batch.column("count").to_numpy(zero_copy_only=False), np.float64)
     return np.nan_to_num(count, posinf=0, neginf=0).astype(np.int64)
-
-
-class _Crowds:
-    """Who is in which atom; without a unit every row is somebody."""
-
-    def __init__(self, k: int, least_weight: int) -> None:
-        self._k = k
-        self._least_weight = least_weight
-        self._persons: dict[str, int] = {}
-        self._parts: list[IntArray] = []  # columns: key of the atom, person, trips, weight
-        self._keys = np.zeros(0, np.int64)
-        self._start = np.zeros(1, np.int64)
-        self._rows = np.zeros((0, 4), np.int64)
-        self.groups: set[tuple[Any, ...]] = set()  # all that there are, published or not, where one layer has them
-        self._who: dict[int, frozenset[tuple[int, int]]] = {}  # persons and weights, of atoms that were looked at
-
-    def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
-        def column(name: str) -> Any:
-            return batch.column(name).take(rows).to_numpy(zero_copy_only=False)
-
-        trips = column("count").astype(np.int64) if request.count else np.ones(len(rows), np.int64)
-        weight = np.zeros(len(rows), np.int64)
-        if request.weight:
-            weight = whole_millionths(column("weight"), request.weight)
-        person = np.full(len(rows), NONE, np.int64)
-        if request.unit:
-            units = batch.column("unit").take(rows).dictionary_encode()
-            names = units.dictionary.to_pylist()
-            numbers = [self._persons.setdefault(name, len(self._persons)) for name in names]
-            person = np.array(numbers, np.int64)[units.indices.to_numpy()]
-            trips = np.ones(len(rows), np.int64)  # a person counts once
-        part = np.column_stack([key, person, trips, weight])
-        self._parts.append(np.unique(part, axis=0) if request.unit else part)
-
-    def atoms(self) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return the keys of the atoms, their persons or trips, and which of them are crowds."""
-        rows = np.concatenate([np.zeros((0, 4), np.int64), *self._parts])
-        if self._persons:
-            rows = np.unique(rows, axis=0)
-        self._rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        self._keys, first = np.unique(self._rows[:, 0], return_index=True)
-        self._start = np.append(first, len(self._rows))
-        crowd, weight = (np.add.reduceat(self._rows[:, place], first) if len(first) else first for place in (2, 3))
-        return self._keys, crowd, (crowd >= self._k) & (weight >= self._least_weight)
-
-    def together(self, atoms: Sequence[int]) -> bool:
-        """Whether some atoms are a crowd together: a person in several of them counts once."""
-        crowd, weight = self.count(atoms)
-        return crowd >= self._k and weight >= self._least_weight
-
-    def count(self, atoms: Sequence[int]) -> tuple[int, int]:
-        """Return the persons (or trips) of some atoms together, and their weight."""
-        if not self._persons:
-            crowds = [self._of(atom)[:, 2:].sum(axis=0) for atom in atoms]
-            return sum(int(crowd) for crowd, _ in crowds), sum(int(weight) for _, weight in crowds)
-        who: set[tuple[int, int]] = set()
-        for atom in atoms:
-            if atom not in self._who:
-                self._who[atom] = frozenset(map(tuple, self._of(atom)[:, [1, 3]].tolist()))
-            who |= self._who[atom]
-        return len(who), sum(weight for _, weight in who)
-
-    def _of(self, atom: int) -> IntArray:
-        rows: IntArray = self._rows[self._start[atom] : self._start[atom + 1]]
-        return rows

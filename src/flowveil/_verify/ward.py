@@ -47,14 +47,14 @@ class Dendrogram:
         top = self._zones_total + max(len(self._merges) - 1, 0)  # a lone zone is not the top
         if not 0 <= node < top:
             return None
-        found, waiting = [], [node]
+        zones, waiting = [], [node]
         while waiting:
             number = waiting.pop()
             if number < self._zones_total:
-                found.append(number)
+                zones.append(number)
             else:
                 waiting += self._merges[number - self._zones_total].tolist()
-        return np.array(sorted(found), np.int64)
+        return np.array(sorted(zones), np.int64)
 
 
 def _in_meters(lon: FloatArray, lat: FloatArray) -> FloatArray:

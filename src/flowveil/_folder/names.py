@@ -1,0 +1,13 @@
+"""What a release folder and the private files beside it are called, and words with a meaning inside them."""
+
+FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
+TRAJECTORIES, CELLS = "trajectories.parquet", "cells.parquet"
+
+AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT = ".audit.json", ".assignment.parquet", ".members.parquet", ".private.html"
+BESIDE = (AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT)  # all private files of a release: what names add to the folder's
+
+SIDES = ("origin", "destination")
+TIMES = ("time", "time_end")  # the second where steps differ in length
+TOTAL = "total"  # the group of all groups together
+ELSEWHERE = "elsewhere"  # the other end of a flow of trips that were left out
+CROWDS, NOISE = "k-anonymity", "differential-privacy"  # kinds of promises

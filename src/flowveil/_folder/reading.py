@@ -1,0 +1,128 @@
+"""Reading a release and the audit file beside it, with suspicion: both may come from anyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowveil._errors import InputError
+from flowveil._folder.files import settle
+from flowveil._folder.json import read_json
+from flowveil._folder.kinds import Kind, kind_of
+from flowveil._folder.names import AREAS, AUDIT, MANIFEST
+from flowveil._folder.shapes import shapes_from_wkb
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from flowveil._folder.json import Json
+    from flowveil._folder.manifests import Audit, Manifest
+
+_ANY = frozenset(Kind)
+_HINT = "name a folder that flowveil wrote"
+_KEYS = {"software": str, "method": str, "options": dict, "promise": dict, "promise_text": str, "absence": str}
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """What a release folder holds, but for its report."""
+
+    kind: Kind
+    tables: dict[str, pa.Table]  # by file name
+    manifest: Manifest
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What an audit file says of the input. Anybody may have written it: a condition is checked where it is used."""
+
+    columns: dict[str, str] | None = None
+    where: str | None = None
+    zones: str | None = None
+
+
+def find_release(path: str | Path) -> Path:
+    """Return the whole path of a release, after what a killed process left half-way there was put in order."""
+    try:
+        folder = Path(path).resolve()
+    except RuntimeError:  # a link to itself
+        raise InputError(f"{str(path)!r} is not a folder", _HINT) from None
+    settle(folder)
+    return folder
+
+
+def read_manifest(
+    path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT
+) -> tuple[Kind, Manifest]:
+    """Return the kind of a release and its manifest, whose keys and their types are those of any release.
+
+    Raise InputError, which calls it not `what`, if it is none or of none of these kinds.
+    """
+    folder = find_release(path)
+    if not (folder / MANIFEST).is_file():
+        raise InputError(f"{str(path)!r} is not {what}: it has no {MANIFEST}", _HINT)
+    try:
+        manifest = read_json(folder / MANIFEST)
+    except (OSError, ValueError) as error:
+        raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
+    kind = kind_of(manifest)
+    whole = isinstance(manifest, dict) and all(isinstance(manifest.get(key), form) for key, form in _KEYS.items())
+    if kind is None or not whole or manifest["format"] != kind.format:
+        raise InputError(f"the manifest of {str(path)!r} is not complete", "flowveil verify says what is wrong")
+    if kind not in kinds:
+        raise InputError(f"{str(path)!r} is not {what}, but a release of {kind.title}", hint)
+    return kind, cast("Manifest", manifest)
+
+
+def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT) -> Files:
+    """Return the tables and the manifest of a release; raise InputError as `read_manifest` does, or if one is missing.
+
+    Shapes can be relied on; that columns are as the format says, and that the promise holds, is for others to check.
+    """
+    kind, manifest = read_manifest(path, kinds, what, hint)
+    folder = find_release(path)
+    if missing := [name for name in kind.tables if not (folder / name).is_file()]:
+        raise InputError(f"{str(path)!r} is not {what}: it has no {missing[0]}", _HINT)
+    try:
+        tables = {name: pq.read_table(folder / name) for name in kind.tables}
+        if AREAS in tables:
+            shapes_from_wkb(tables[AREAS]["geometry"].to_pylist())
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
+    return Files(kind, tables, manifest)
+
+
+def read_audit(path: str | Path) -> Audit:
+    """Read the private audit file beside a release; an empty dict where there is none."""
+    folder = find_release(path)
+    file = folder.with_name(folder.name + AUDIT)
+    try:
+        content = read_json(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the audit file {file.name!r} cannot be read: {error}", "give the input options again"
+        ) from None
+    if not isinstance(content, dict) or not isinstance(content.get("input", {}), dict):
+        raise InputError(f"{file.name!r} is not an audit file", "move it away and give the input options again")
+    return cast("Audit", content)
+
+
+def remembered(audit: Mapping[str, Json]) -> Remembered:
+    """Return the input options of an audit file, or raise if they are not what flowveil writes."""
+    story = audit.get("input", {})
+    options = {name: story.get(name) for name in ("columns", "where", "zones")} if isinstance(story, dict) else {}
+    columns = options.get("columns")
+    is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
+    texts = all(options.get(name) is None or isinstance(options[name], str) for name in ("where", "zones"))
+    if not isinstance(story, dict) or not (columns is None or is_mapping) or not texts:
+        raise InputError(
+            "'input' of the audit file is not what flowveil writes: columns by name, and where and zones as text",
+            "move the file away and give columns, where and zones yourself",
+        )
+    return Remembered(**options)

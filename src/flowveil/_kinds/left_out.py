@@ -1,0 +1,77 @@
+"""Who is left out: the share of trips in no flow, by hour of the day, step of time or group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._measure import cover
+from flowveil._release import recount
+from flowveil._report import label
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._arrays import BoolArray
+    from flowveil._flows import Flows
+    from flowveil._folder import Json
+    from flowveil._measure import Published
+    from flowveil._release import Release
+    from flowveil._trips import TripsLike
+
+_HOURS = "hour-of-day"
+
+
+def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Json]]:
+    """Return the shares by every column that divides the release."""
+    if flows.matrices is None:
+        return []
+    group = published.group
+    if group is None:
+        group = cover(flows, published.origin, published.destination, published.matrix, published.time)
+    step = flows.provenance.time or ""
+    return [_shares(flows, group < 0, name, step if name == "time" else "") for name in flows.matrices.column_names]
+
+
+def left_out_by_hour(
+    folder: Path,
+    release: Release,
+    trips: TripsLike,
+    flows: Flows,
+    published: Published,
+    **options: Any,  # of the input
+) -> list[dict[str, Json]]:
+    """Return the shares by hour of the day, where trips have a time and the release has none; [] elsewhere.
+
+    All trips of a pair of tiles are in the same flow, or left out together, so that the flows can be counted again by
+    hour and laid under the same areas.
+    """
+    if flows.provenance.time or flows.times is not None or published.group is not None or flows.matrices is not None:
+        return []
+    try:
+        hourly = recount(folder, release, trips, time=_HOURS, unit=None, weight=None, **options)
+    except InputError:  # the trips have no time
+        return []
+    group = cover(replace(hourly, matrix=None, matrices=None), published.origin, published.destination)
+    return [_shares(hourly, group < 0, "time", _HOURS)]
+
+
+def _shares(flows: Flows, missing: BoolArray, name: str, step: str) -> dict[str, Json]:
+    """Return the share of trips that is missing, by the values of one column of the matrices."""
+    if flows.matrices is None or flows.matrix is None:
+        raise InputError("the flows are not divided", "this is a bug: please report it")
+    values = flows.matrices[name].to_pylist()
+    order = list(dict.fromkeys(values))
+    of_matrix = np.array([order.index(value) for value in values], np.int64)
+    position = of_matrix[flows.matrix]
+    every, lost = (
+        np.bincount(position, weights=trips, minlength=len(order)) for trips in (flows.trips, flows.trips * missing)
+    )
+    return {
+        "key": "hour of the day" if step == _HOURS else name,
+        "values": [label(value, step) for value in order],
+        "shares": (lost / np.maximum(every, 1)).tolist(),
+    }

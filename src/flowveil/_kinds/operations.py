@@ -1,0 +1,162 @@
+"""What users do with a release folder of any kind: each operation finds its function in the record of the kind."""
+
+from __future__ import annotations
+
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from flowveil._errors import InputError
+from flowveil._folder import Kind, find_kind, find_release, read_manifest
+from flowveil._kinds.records import RECORDS
+from flowveil._reconstruct import reconstruct_flows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from flowveil._export import Export
+    from flowveil._folder import Json
+    from flowveil._matrices import Answer, NoisyRelease
+    from flowveil._places import ZonesLike
+    from flowveil._reconstruct import Reconstruction
+    from flowveil._release import Release
+    from flowveil._trajectories import TrajectoryRelease
+    from flowveil._trips import TripsLike
+    from flowveil._verify import TrajectoryVerification, Verification
+
+Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures | None]"  # by name
+
+# What not every kind of release can do: what a release must be for it, and what to do if it is not.
+_NEEDS = {
+    "export": ("a release of flows", "it has no flows between areas to export; read its Parquet files"),
+    "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
+    "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
+}
+
+
+def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRelease:
+    """Read a release folder; what comes back is of the class of its kind.
+
+    It does not check the promise (`verify` does), and `metrics()` of a release that was read back raises.
+    """
+    kind, _ = read_manifest(release)
+    content: Release | NoisyRelease | TrajectoryRelease = RECORDS[kind].read(release)
+    return content
+
+
+def verify(
+    release: str | Path,
+    trips: TripsLike | None = None,
+    *,
+    zones: ZonesLike | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    beside: str | Path | None = None,
+) -> Verification | TrajectoryVerification:
+    """Check every promise of a release folder against its input; raise VerificationError at the first broken one.
+
+    trips: what `read_trips` returns, or anything it takes; of trajectories, their samples. zones: the zones of a
+    release about zones. Input options (columns, where, zones) come from the private audit file beside the folder unless
+    they are given. beside: another release of the same data; checks that the two together give no smaller crowd away.
+    Messages name the first offending flow, and never a count below k or a person.
+    A release with noise is checked for structure and budget, without trips: noise cannot be checked.
+    """
+    kind = find_kind(find_release(release)) or Kind.FLOWS  # whose verifier says what is wrong with the manifest
+    check = RECORDS[kind].verify
+    given = {"zones": zones, "columns": columns, "where": where, "beside": beside}
+    options = check_options(check, kind, given)
+    if trips is None and not kind.noisy:
+        raise InputError("this release is checked against its trips", "give them with --against INPUT")
+    proof: Verification | TrajectoryVerification = check(release, *(() if kind.noisy else (trips,)), **options)
+    return proof
+
+
+def evaluate(
+    release: str | Path,
+    trips: TripsLike,
+    *,
+    zones: ZonesLike | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    unit: str | None = None,
+    weight: str | None = None,
+    k: int | None = None,
+    k_weight: float | Literal["auto"] | None = None,
+    tiles: str | None = None,
+) -> Figures:
+    """Return what a release folder lost against its input; the figures are private.
+
+    Of flows the metrics (docs/metrics.md), of noise the errors of queries by workload, of trajectories accuracy,
+    utility and unicity. Input options (columns, where, zones) come from the audit file beside the release unless they
+    are given. Of flows only: unit, weight, k, k_weight are what they are held against, whatever the release promises
+    (by default what it promises, and a k_weight of k times the mean weight); tiles: count those of the "tree" (the
+    default), or "all" of an area.
+    """
+    kind, _ = read_manifest(release)
+    measure = RECORDS[kind].evaluate
+    input_options = {"zones": zones, "columns": columns, "where": where}
+    given = {**input_options, "unit": unit, "weight": weight, "k": k, "k_weight": k_weight, "tiles": tiles}
+    figures: Figures = measure(release, trips, **check_options(measure, kind, given))
+    return figures
+
+
+def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
+    """Write the flows of a release folder in a format of other tools.
+
+    to: "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
+    "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
+    scikit-mobility's FlowDataFrame and its tessellation).
+    """
+    content, write = _open(release, "export")
+    written: Export = write(content, to, path, overwrite=overwrite)
+    return written
+
+
+def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) -> Reconstruction:
+    """Estimate the flows between zones from a release alone: public data in, public data out.
+
+    zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
+    spread evenly over both of its areas, so a pair of zones gets the product of the two overlaps. Steps of time and
+    groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
+    appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
+    """
+    if not isinstance(release, str | Path):
+        return reconstruct_flows(release, zones)
+    content, spread = _open(release, "reconstruct")
+    estimate: Reconstruction = spread(content, zones)
+    return estimate
+
+
+def query(
+    release: str | Path,
+    *,
+    origin: str | Iterable[float] | None = None,
+    destination: str | Iterable[float] | None = None,
+    stops: Mapping[int, str | Iterable[float]] | Iterable[str | Iterable[float]] | None = None,
+    places: Mapping[str, str | Iterable[float]] | Iterable[str] | None = None,
+) -> Answer:
+    """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
+
+    stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
+    frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
+    """
+    content, ask = _open(release, "query")
+    answer: Answer = ask(content, origin=origin, destination=destination, stops=stops, places=places)
+    return answer
+
+
+def check_options(
+    function: Callable[..., object], kind: Kind, given: Mapping[str, object]
+) -> dict[str, Json]:  # as the function takes them
+    """Return the options that a user gave (those that are not None); raise InputError if the function lacks one."""
+    options = {name: value for name, value in given.items() if value is not None}
+    if strange := [name for name in options if name not in signature(function).parameters]:
+        raise InputError(f"these options do not fit a release of {kind.title}: {', '.join(strange)}", "leave them out")
+    return options
+
+
+def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:  # as Record has it
+    """Return a release and the function of an operation on it; raise InputError if its kind has none."""
+    able = {kind for kind, record in RECORDS.items() if getattr(record, operation) is not None}
+    kind, _ = read_manifest(release, able, *_NEEDS[operation])
+    return RECORDS[kind].read(release), getattr(RECORDS[kind], operation)

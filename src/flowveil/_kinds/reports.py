@@ -1,0 +1,90 @@
+"""The report of a release of any kind: the public page in its folder, the private one beside it, and its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from flowveil._errors import InputError
+from flowveil._folder import (
+    PRIVATE_REPORT,
+    REPORT,
+    add_private,
+    add_report,
+    addition,
+    find_release,
+    read_audit,
+    read_files,
+    remembered,
+)
+from flowveil._kinds.operations import check_options
+from flowveil._kinds.records import RECORDS
+from flowveil._report import make_private_report, make_report
+from flowveil._trips import Trips
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike
+    from flowveil._trips import TripsLike
+
+Made = TypeVar("Made")
+
+
+def report(
+    release: str | Path,
+    trips: TripsLike | None = None,
+    *,
+    zones: ZonesLike | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write the report of a release folder and return its path.
+
+    Without trips it is report.html in the folder and shows only what can be computed from there: safe to publish. With
+    the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
+    options (zones, columns, where) come from the audit file beside the release unless they are given.
+    overwrite: replace a report that is there.
+    """
+    folder = find_release(release)
+    path = folder / REPORT if trips is None else folder.with_name(folder.name + PRIVATE_REPORT)
+    check = addition(folder, path, overwrite=overwrite)
+    files = read_files(release)
+    check()
+    record = RECORDS[files.kind]
+    if trips is None:
+        if zones is not None or columns or where:
+            raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
+        return add_report(folder, check, _made(lambda: make_report(record.show, files)))
+    options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
+    losses = record.losses(folder, trips, **options)
+    losses["tables"] += _input(folder, trips, where)
+    return add_private(folder, check, make_private_report(record.show, files, losses))
+
+
+def _input(folder: Path, trips: TripsLike, where: str | None) -> list[dict[str, Json]]:
+    """Return a table with the condition on the input, none if there is no condition."""
+    condition = trips.where if isinstance(trips, Trips) else where or remembered(read_audit(folder)).where
+    if condition is None:
+        return []
+    return [{"title": "Input", "rows": [["where", condition, "only rows that fulfill this condition were looked at"]]}]
+
+
+def report_numbers(release: str | Path) -> dict[str, Json]:
+    """Return the JSON twin of a report: every number that it shows."""
+    files = read_files(release)
+    numbers: dict[str, Json] = _made(lambda: RECORDS[files.kind].show(files).numbers())
+    return numbers
+
+
+def _made(make: Callable[[], Made]) -> Made:
+    """Make something of a folder that may come from anyone."""
+    try:
+        return make()
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"the release is not as the format says ({type(error).__name__}: {error})",
+            "flowveil verify says what is wrong",
+        ) from None

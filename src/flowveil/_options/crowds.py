@@ -1,0 +1,65 @@
+"""What is asked of crowds: k, people represented, tiles, and how much may be left out."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._options.values import LARGEST_NUMBER, parse_number, parse_whole, shown
+
+AUTO: Literal["auto"] = "auto"
+DEFAULT_K = 10
+DEFAULT_LOSS = "tiles"
+# Values of k that organizations use for mobility data; docs/people.md says what is known of each.
+PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
+_LEAST_PEOPLE = 1e-6  # weights are counted in millionths
+LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
+
+
+def parse_k(value: object) -> int:
+    """Return a number of persons or trips."""
+    return parse_whole(value, "k", "k is a whole number, 1 or more; 10 is usual", most=LARGEST_CROWD)
+
+
+def parse_users(value: object) -> int:
+    """Return the k of trajectories: one user alone is no crowd."""
+    return parse_whole(value, "k", "a crowd needs 2 users or more: give -k 2 or more", 2, LARGEST_CROWD)
+
+
+def parse_k_weight(value: object) -> float | Literal["auto"] | None:
+    """Return a number of people, or auto, or None."""
+    if value is None or (isinstance(value, str) and value == AUTO):
+        return value
+    hint = "k_weight is a positive number of people, or auto"
+    return parse_number(value, "k_weight", hint, _LEAST_PEOPLE, LARGEST_CROWD)
+
+
+def parse_min_tiles(value: object) -> int:
+    """Return the fewest tiles of an area."""
+    return parse_whole(value, "min_tiles", "min_tiles is a whole number of tiles, 1 or more; 1 is usual")
+
+
+def parse_max_suppression(value: object) -> float | None:
+    """Return a share of trips, or None."""
+    return (
+        None if value is None else parse_number(value, "max_suppression", "it is a share of trips, from 0 to 1", 0, 1)
+    )
+
+
+def parse_max_gbar(value: object) -> float | None:
+    """Return a mean number of tiles, or None."""
+    hint = "it is a mean number of tiles of both ends; 2 is the finest"
+    return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
+
+
+def choose_k(k: object, preset: object, unit: str | None) -> int:
+    """Return the k that was given or that a preset stands for; a preset is about persons, so it needs a unit."""
+    if preset is None:
+        return DEFAULT_K if k is None else parse_k(k)
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise UnknownNameError("preset", preset if isinstance(preset, str) else shown(preset), PRESETS)
+    if k is not None and parse_k(k) != PRESETS[preset]:
+        raise InputError(f"-k {k} is not the k of {preset}", f"leave out one of them; {preset} is -k {PRESETS[preset]}")
+    if unit is None:
+        raise InputError(f"{preset} counts persons, and no column of persons was named", "name it with --unit COLUMN")
+    return PRESETS[preset]

@@ -1,0 +1,112 @@
+"""What is asked of a release, checked as far as that is possible without trips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from flowveil._errors import InputError
+from flowveil._methods import find_method
+from flowveil._options import (
+    DEFAULT_LOSS,
+    check_flag,
+    check_path,
+    choose_k,
+    parse_choice,
+    parse_k_weight,
+    parse_max_gbar,
+    parse_max_suppression,
+    parse_min_tiles,
+)
+from flowveil._problem import LOSSES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from flowveil._methods import Method, Value
+
+DEFAULT_METHOD = "mosaic"
+DEFAULT_SUPPRESSION = 0.10
+_ANONYMITY = "k-anonymity"
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What is asked of a method: all of it was checked, but for what depends on flows."""
+
+    method: Method
+    k: int
+    k_weight: float | Literal["auto"] | None
+    min_tiles: int
+    loss: str
+    options: dict[str, Value]  # of the method
+    share: float | None = None  # the largest share of trips that may be left out; None: any
+    max_gbar: float | None = None
+
+
+def parse_demand(
+    method: str = DEFAULT_METHOD,
+    k: int | None = None,
+    *,
+    preset: str | None = None,
+    unit: str | None = None,
+    max_suppression: float | None = None,
+    max_gbar: float | None = None,
+    loss: str = DEFAULT_LOSS,
+    k_weight: float | Literal["auto"] | None = None,
+    min_tiles: int = 1,
+    elsewhere: bool = False,
+    totals: bool = False,
+    beside: str | Path | None = None,
+    areas_from: str | Path | None = None,
+    options: Mapping[str, Value] | Sequence[str] | None = None,
+) -> Demand:
+    """Return what is asked of a release (see `anonymize`), or raise if it does not go together.
+
+    unit: the column of persons, if there is one.
+    """
+    chosen = find_method(method)
+    if chosen.promise != _ANONYMITY:
+        raise InputError(
+            f"{chosen.name} adds noise: it starts from trips in a public box, not from flows",
+            "give --epsilon E and --bbox W,S,E,N; in Python, call add_noise",
+        )
+    if parse_choice(loss, "loss", LOSSES) != DEFAULT_LOSS and not chosen.losses:
+        raise InputError(f"{chosen.name} does not choose by loss", "leave out the loss, or use mosaic")
+    flags = check_flag(elsewhere, "elsewhere"), check_flag(totals, "totals"), beside is not None
+    if sum(flags) > 1:  # each is checked against the flows of groups only
+        raise InputError("elsewhere, totals and a release beside do not go together", "choose one of them")
+    for name, folder in (("beside", beside), ("areas_from", areas_from)):
+        if folder is not None:
+            check_path(folder, name)
+    typed = chosen.parse_options(options)
+    share = _share(chosen, max_suppression, max_gbar)
+    if areas_from is not None:
+        if chosen.name != DEFAULT_METHOD or typed or max_gbar is not None:
+            raise InputError(
+                "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
+            )
+        share = parse_max_suppression(max_suppression)
+    return Demand(
+        chosen,
+        choose_k(k, preset, unit),
+        parse_k_weight(k_weight),
+        parse_min_tiles(min_tiles),
+        loss,
+        typed,
+        share,
+        parse_max_gbar(max_gbar),
+    )
+
+
+def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:
+    if max_gbar is not None:
+        if max_suppression is not None:
+            raise InputError("both max_suppression and max_gbar were given", "choose one: a budget or a precision")
+        if not method.losses:
+            raise InputError(f"{method.name} cannot be steered to a precision", "leave out max_gbar, or use mosaic")
+        return None
+    if max_suppression is None:
+        return DEFAULT_SUPPRESSION if method.steers else None
+    return parse_max_suppression(max_suppression)

@@ -1,0 +1,111 @@
+"""From the files of a release to what its report shows: a function of these files alone, one for each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from flowveil._folder import AREAS, CELLS, FLOWS, TRAJECTORIES
+from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
+from flowveil._report.document import Look, page
+from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
+from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
+from flowveil._report.words import command, not_protected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from flowveil._folder import Files, Json
+    from flowveil._report.figures import Figure
+    from flowveil._report.scene import Scene
+
+    Show: TypeAlias = Callable[[Files], "Content"]
+
+FORMAT = "flowveil-report/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a report shows."""
+
+    scene: Scene
+    figures: list[Figure]
+    distributions: list[dict[str, Json]]
+    manifest: Mapping[str, Json]
+    words: Mapping[str, str]  # what movements and their amounts are called
+
+    def numbers(self) -> dict[str, Json]:
+        """Return the JSON twin of the report."""
+        shown = ("method", "promise", "promise_text", "absence")
+        return {
+            "format": FORMAT,
+            "software": f"flowveil {version('flowveil')}",
+            "release_software": self.manifest["software"],
+            **{name: self.manifest[name] for name in shown},
+            "not_protected": not_protected(self.manifest),
+            "command": command(self.manifest),
+            "figures": {figure.name: figure.value for figure in self.figures},
+            "meanings": {figure.name: figure.meaning for figure in self.figures},
+            "distributions": self.distributions,
+            "by": by_key(self.scene) if "flows" in self.words.values() else [],
+        }
+
+
+_FLOW_WORDS = {"movements": "flows", "amount": "trips", "counted": "trips", "title": "Published flows"}
+_BOX_WORDS = {"movements": "counts", "amount": "trips", "counted": "trips", "title": "Published counts"}
+_PATH_WORDS = {"movements": "moves", "amount": "user moves", "counted": "users", "title": "Published trajectories"}
+
+
+def flows_content(files: Files) -> Content:
+    """Return what the report of flows between areas shows."""
+    flows, manifest = files.tables[FLOWS], files.manifest
+    scene = flows_scene(flows, files.tables[AREAS], manifest)
+    return Content(scene, flows_figures(scene, manifest), flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
+
+
+def noisy_flows_content(files: Files) -> Content:
+    """Return what the report of flows with noise shows."""
+    flows, manifest = files.tables[FLOWS], files.manifest
+    scene = flows_scene(flows, files.tables[AREAS], manifest)
+    figures = noisy_figures(scene, flows, manifest)
+    return Content(scene, figures, flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
+
+
+def cells_content(files: Files) -> Content:
+    """Return what the report of boxes with noise shows."""
+    table, manifest = files.tables[CELLS], files.manifest
+    scene = cells_scene(table, manifest)
+    return Content(scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _BOX_WORDS)
+
+
+def trajectories_content(files: Files) -> Content:
+    """Return what the report of trajectories shows."""
+    table, manifest = files.tables[TRAJECTORIES], files.manifest
+    scene = trajectories_scene(table)
+    figures = trajectories_figures(scene, table, manifest)
+    return Content(scene, figures, trajectories_distributions(scene, table, manifest), manifest, _PATH_WORDS)
+
+
+def make_report(show: Show, files: Files) -> str:
+    """Return the report of a release as one HTML document that needs nothing else; show: what its kind shows."""
+    content = show(files)
+    return page(content.numbers(), content.scene.as_json(), content.words)
+
+
+def make_private_report(show: Show, files: Files, losses: Mapping[str, Json]) -> str:
+    """Return the report of a release with what it lost, measured on the true trips: not to be published."""
+    content = show(files)
+    return page(content.numbers(), content.scene.as_json(), content.words, Look.PRIVATE, losses)
+
+
+def make_inline(show: Show, files: Files) -> str:
+    """Return the map of a release for a notebook: a page of its own, so that neither disturbs the other."""
+    content = show(files)
+    inner = page(content.numbers(), content.scene.as_json(), content.words, Look.INLINE)
+    return (
+        f'<iframe title="{escape(content.words["title"])}" srcdoc="{escape(inner)}" sandbox="allow-scripts" '
+        'style="width:100%;height:620px;border:0"></iframe>'
+    )

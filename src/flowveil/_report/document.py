@@ -1,0 +1,144 @@
+"""One HTML document out of the parts: text, numbers, style and program, with nothing to load from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from enum import Enum
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from flowveil._report import palette
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._folder import Json
+
+_SCRIPTS = ("words", "sheet", "map", "charts", "amounts", "panel", "explore", "private", "start")
+_SIGNIFICANT = 4
+
+
+class Look(Enum):
+    """What a page is for."""
+
+    WHOLE = "whole"  # a report of its own
+    INLINE = "inline"  # the map only, inside a notebook
+    PRIVATE = "private"  # with what must not be published
+
+
+def page(
+    numbers: Mapping[str, Json],
+    scene: Mapping[str, Json],
+    words: Mapping[str, str],
+    look: Look = Look.WHOLE,
+    private: Mapping[str, Json] | None = None,
+) -> str:
+    """Return a page. Every text is escaped, and the page may run and load nothing but what is in it."""
+    program = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    style = _asset("style.css")
+    drawing = {"scene": scene, "words": dict(words), "look": look.value, "palette": _colors()}
+    fields = {
+        "policy": f"default-src 'none'; script-src {_fingerprint(program)}; style-src {_fingerprint(style)}",
+        "generator": escape(numbers["software"]),
+        "title": escape(f"{words['title']} · flowveil"),
+        "heading": escape(words["title"]),
+        "look": look.value,
+        "style": style,
+        "lead": _lead(numbers, words),
+        "tiles": _tiles(numbers),
+        "promise": _list(_sentences(numbers["promise_text"])),
+        "limits": _list(numbers["not_protected"]),
+        "absence": escape(numbers["absence"]),
+        "figures": _table(numbers),
+        "command": escape(numbers["command"]),
+        "method": escape(str(numbers["method"])),
+        "made_by": escape(numbers["release_software"]),
+        "drawn_from": "the files of the release alone" if private is None else "the release and the true trips",
+        "drawn_by": escape(numbers["software"]),
+        "numbers": _json(numbers),
+        "drawing": _json(drawing if private is None else drawing | {"private": private}),
+        "program": program,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("page.html"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("flowveil._report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _fingerprint(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(value: Mapping[str, Json]) -> str:
+    """Return JSON that cannot end the element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _colors() -> dict[str, Json]:
+    names = ("BLUE", "VERMILION", "ORANGE", "GREEN", "PINK", "SKY")
+    return {"amounts": list(palette.AMOUNTS)} | {name.lower(): getattr(palette, name) for name in names}
+
+
+def show(value: float | None) -> str:
+    """Return a number as people write it."""
+    if value is None:
+        return "\N{EN DASH}"
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.{_SIGNIFICANT}g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
+    promise, figures = numbers["promise"], numbers["figures"]
+    amount = f"<b>{show(figures[words['counted']])}</b> {escape(words['counted'])}"
+    if promise["kind"] != "k-anonymity":
+        who = "trip" if promise["unit"] == "trip" else "person"
+        return f"{amount}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."
+    if promise["unit"] == "trip":
+        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips."
+    each = "trajectory" if words["counted"] == "users" else "flow"
+    crowd = "users" if words["counted"] == "users" else f"different persons ({promise['unit']})"
+    return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}."
+
+
+def _tiles(numbers: Mapping[str, Json]) -> str:
+    """Return the most telling figures as large numbers."""
+    wanted = ["trips", "users", "groups", "flows", "boxes", "origin_areas", "destination_areas"]
+    wanted += ["smallest_persons", "smallest_group", "epsilon"]
+    labels = {
+        "origin_areas": "origin areas",
+        "destination_areas": "destination areas",
+        "smallest_persons": "in the smallest crowd",
+        "smallest_group": "users in the smallest group",
+    }
+    return "".join(
+        f"<div><dd>{show(numbers['figures'][name])}</dd><dt>{escape(labels.get(name, name))}</dt></div>"
+        for name in wanted
+        if name in numbers["figures"]
+    )
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=\.) (?=[A-Z])", text)
+
+
+def _list(sentences: list[str]) -> str:
+    return "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+
+
+def _table(numbers: Mapping[str, Json]) -> str:
+    return "".join(
+        f'<tr><th scope="row">{escape(numbers["meanings"][name])}</th>'
+        f'<td data-figure="{escape(name)}">{show(value)}</td></tr>'
+        for name, value in numbers["figures"].items()
+    )

@@ -1,0 +1,248 @@
+"""Checking a written release against the trips it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._folder import ELSEWHERE
+from flowveil._report import CHECKED_REPORT, check_report, flows_content
+from flowveil._verify.areas import check_areas
+from flowveil._verify.assignment import AssignedIndex, load_assignment
+from flowveil._verify.boxes import Boxes, BoxIndex, check_members
+from flowveil._verify.broken import broken
+from flowveil._verify.cells import Cells
+from flowveil._verify.compare import (
+    check_crowd,
+    check_published_crowd,
+    check_suppression,
+    check_volumes,
+    hidden_sums,
+    least_weight,
+)
+from flowveil._verify.count import count_trips
+from flowveil._verify.elsewhere import Elsewhere, ElsewhereIndex
+from flowveil._verify.folder import load_audit, load_manifest, open_folder
+from flowveil._verify.forest import NONE
+from flowveil._verify.hidden import check_elsewhere
+from flowveil._verify.input import make_request, open_trips, open_zones
+from flowveil._verify.manifest import parse_manifest
+from flowveil._verify.members import Members
+from flowveil._verify.results import Verification
+from flowveil._verify.slots import Slots, check_apart
+from flowveil._verify.squares import Squares
+from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
+from flowveil._verify.together import Layer, check_together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from flowveil._arrays import IntArray
+    from flowveil._engine import Request
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike
+    from flowveil._trips import Trips, TripsLike
+    from flowveil._verify.count import Counts
+    from flowveil._verify.ground import Ground, Side
+    from flowveil._verify.manifest import Promise
+    from flowveil._verify.options import Options
+    from flowveil._verify.tables import AreasTable, FlowTable
+
+
+def verify_flows(
+    release: str | Path,
+    trips: TripsLike,
+    *,
+    zones: ZonesLike | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    beside: str | Path | None = None,
+) -> Verification:
+    """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
+
+    Options are those of `flowveil.verify`.
+    """
+    folder = open_folder(release)
+    audit = load_audit(folder)
+    options, promise = parse_manifest(load_manifest(folder))
+    flows = read_flows(folder, promise, options)
+    areas = read_areas(folder, by_zone=options.by_zone)
+    check_use(flows, areas)
+    check_published_crowd(flows, promise)
+    table = open_trips(trips, audit, columns, where)
+    request = make_request(table, options, promise)
+    groups, totals = split_totals(flows, options, promise)
+    elsewhere = Elsewhere(groups, promise)
+    areas = elsewhere.trim(areas)
+    ground = _ground(options, areas, zones, audit, table)
+    if promise.rectangles:
+        counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
+    else:
+        check_areas(areas, ground, options.bbox)
+        layer = _layer(groups, ground, options, elsewhere)
+        counts = _count_layer(request, layer, promise)
+        least = least_weight(counts, promise)
+        if promise.elsewhere:
+            _check_elsewhere(layer, counts, promise, elsewhere)
+        if totals is not None:
+            whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
+            _count_layer(request, whole, promise)
+            check_together(request, layer, replace(whole, totals=True), promise.k, least)
+    check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
+    checks = list(_sentences(promise, audit))
+    if beside is not None:
+        if not _is_plain(promise):
+            raise _not_comparable()
+        other, wider = _open_beside(beside, request, options, (zones, audit, table))
+        check_together(wider, layer, other, promise.k, least)
+        checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
+    if check_report(folder, flows_content):
+        checks.append(CHECKED_REPORT)
+    return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
+
+
+def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewhere) -> Layer:
+    slots = Slots(options, flows.keys, len(flows))
+    return Layer(flows, ground, slots, _index(flows, ground, elsewhere, slots), options.bbox)
+
+
+def _count_layer(request: Request, layer: Layer, promise: Promise) -> Counts:
+    counts = count_trips(request, layer.bbox, layer.ground, layer.index, layer.slots, len(layer.flows))
+    check_volumes(layer.flows, counts, promise)
+    check_crowd(layer.flows, counts, promise, *layer.index.tiles())
+    return counts
+
+
+def _check_elsewhere(layer: Layer, counts: Counts, promise: Promise, elsewhere: Elsewhere) -> None:
+    forest, area = layer.index.areas(elsewhere.first)
+    check_elsewhere(
+        layer.flows, elsewhere, forest, area, layer.slots.of_flow, layer.ground, hidden_sums(counts, promise)
+    )
+
+
+def _count_rectangles(
+    folder: Path,
+    request: Request,
+    content: tuple[FlowTable, AreasTable, Elsewhere],
+    ground: Ground,
+    manifest: tuple[Options, Promise],
+) -> Counts:
+    (flows, areas, elsewhere), (options, promise) = content, manifest
+    if options.time_levels or options.by:
+        raise broken("a release between rectangles has times or groups")
+    slots = Slots(options, flows.keys, len(flows))
+    rectangles = _rectangles(areas, ground, options)
+    index: BoxIndex | AssignedIndex
+    if promise.overlapping:
+        index = AssignedIndex(flows, rectangles, ground, elsewhere, load_assignment(folder))
+    else:
+        index = BoxIndex(flows, rectangles, ground)
+    counts = count_trips(request, options.bbox, ground, index, slots, len(flows))
+    if isinstance(index, AssignedIndex):
+        index.check_used()
+        index.check_hidden(hidden_sums(counts, promise))
+    check_volumes(flows, counts, promise)
+    check_crowd(flows, counts, promise, *index.tiles())
+    return counts
+
+
+def _open_beside(
+    release: str | Path, request: Request, options: Options, sources: tuple[ZonesLike | None, Mapping[str, Json], Trips]
+) -> tuple[Layer, Request]:
+    """Return the flows of a release to be compared with, and a request with the columns of both."""
+    zones, audit, table = sources
+    folder = open_folder(release)
+    there, promise = parse_manifest(load_manifest(folder))
+    if not _is_plain(promise) or there.by_zone != options.by_zone:
+        raise _not_comparable()
+    flows = read_flows(folder, promise, there)
+    areas = read_areas(folder, by_zone=there.by_zone)
+    check_use(flows, areas)
+    ground = _ground(there, areas, zones, audit, table)
+    own = make_request(table, there, promise)
+    by = (*request.by, *(column for column in own.by if column not in request.by))
+    slots = Slots(there, flows.keys, len(flows), [by.index(column) for column in own.by])
+    layer = Layer(flows, ground, slots, _index(flows, ground, Elsewhere(flows, promise), slots), there.bbox)
+    return layer, replace(request, by=by, time=request.time or own.time)
+
+
+def _is_plain(promise: Promise) -> bool:
+    """Whether all flows of a release are one layer of areas of a tree."""
+    return not (promise.rectangles or promise.elsewhere or promise.totals)
+
+
+def _not_comparable() -> InputError:
+    return InputError(
+        "the two releases cannot be compared",
+        "both are on zones or both on a grid, without rectangles, totals and elsewhere",
+    )
+
+
+def _ground(
+    options: Options, areas: AreasTable, zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips
+) -> Ground:
+    if options.resolution is not None:
+        return Cells(options.resolution, binary=options.binary, bbox=options.bbox)
+    if options.side is not None and options.crs is not None:
+        return Squares(options.side, options.crs, options.bbox)
+    return Members(open_zones(zones, audit, trips, options), options.columns, areas)
+
+
+def _rectangles(areas: AreasTable, ground: Ground, options: Options) -> Boxes:
+    boxes = Boxes(areas, options.bbox)
+    if isinstance(ground, Members):
+        check_members(areas, boxes, ground)
+    return boxes
+
+
+def _index(flows: FlowTable, ground: Ground, elsewhere: Elsewhere, slots: Slots) -> ElsewhereIndex:
+    origins, origin = _side(ground, flows.origin)
+    destinations, destination = _side(ground, flows.destination)
+    if slots.nested:
+        check_apart(flows, (origins.forest, destinations.forest), (origin, destination), slots)
+    return ElsewhereIndex(flows, (origins, destinations), (origin, destination), elsewhere, slots)
+
+
+def _side(ground: Ground, ids: list[str]) -> tuple[Side, IntArray]:
+    """Return the areas of one side, and the number of each flow's area, -1 for elsewhere."""
+    areas = sorted(set(ids) - {ELSEWHERE})
+    number = {area: place for place, area in enumerate(areas)} | {ELSEWHERE: NONE}
+    return ground.side(areas), np.array([number[area] for area in ids], np.int64)
+
+
+def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
+    """Say what was checked."""
+    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
+    apart = "no two flows overlap, and no trip is counted twice"
+    if promise.overlapping:
+        volume = "exactly the volume that the assignment file gives it"
+        apart = "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says"
+    checks = [
+        "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
+        "the areas are exactly those of the flows; their tiles, centers and geometry follow from their ids",
+        apart,
+        f"every flow has {volume}",
+        f"every flow has at least {promise.k} {promise.counted}",
+    ]
+    if promise.k_weight is not None:
+        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
+    if promise.mean_weight:
+        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
+    if promise.min_tiles > 1:
+        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
+    if promise.max_suppression is not None:
+        checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
+    if promise.totals:
+        checks.append(
+            "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
+        )
+    if promise.elsewhere:
+        checks.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
+        checks.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
+    if "suppressed_trips" in audit:
+        checks.append("as many trips are left out as the audit file says")
+    return tuple(checks)

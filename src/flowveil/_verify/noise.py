@@ -1,0 +1,227 @@
+"""Checking a written release with noise: its structure and its budget. Noise itself cannot be checked."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+import h3.api.basic_int as h3
+import numpy as np
+
+from flowveil._arrays import texts
+from flowveil._errors import InputError, VerificationError
+from flowveil._folder import SIDES, remembered
+from flowveil._places import read_zones
+from flowveil._report import CHECKED_REPORT, cells_content, check_report, noisy_flows_content
+from flowveil._verify.broken import broken
+from flowveil._verify.cells import Cells
+from flowveil._verify.folder import load_audit
+from flowveil._verify.forest import FlowIndex
+from flowveil._verify.members import Members
+from flowveil._verify.noise_tables import check_words, read_noisy_tables
+from flowveil._verify.options import parse_options
+from flowveil._verify.results import Verification
+from flowveil._verify.tables import AreasTable, FlowTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._arrays import IntArray
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike
+    from flowveil._verify.ground import Ground, Side
+    from flowveil._verify.noise_tables import NoisyTables
+
+_ROUNDING = 1e-9  # relative; budgets are published as floats
+_MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
+_SLACK = 0.05  # in edges of a tile: edges of cells are bent, and a corner of the box may stick out
+_KILOMETERS_A_DEGREE = 111.2
+_MOST_PATHS = 1_000_000  # of a budget; real ones have a few hundred
+_LISTED = "every flow is a pair of tiles of the grid, listed once, with a count above zero"
+_CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
+
+
+def verify_noisy(release: str | Path, *, zones: ZonesLike | None = None) -> Verification:
+    """Check structure and budget of a release with noise; raise VerificationError at the first that does not hold.
+
+    zones: the zones of a release about zones; by default those that the private audit file names.
+    """
+    tables = read_noisy_tables(release)
+    if tables.areas is None:
+        _check_boxes(tables)
+    else:
+        _check_flows(tables, *_places(tables, zones))
+    _check_budget(tables)
+    _check_projection(tables)
+    check_words(tables)
+    show = cells_content if tables.areas is None else noisy_flows_content
+    report = (CHECKED_REPORT,) if check_report(tables.folder, show) else ()
+    unit = "trip" if tables.manifest["promise"]["unit"] == "trip" else "person"
+    checks = (
+        "the folder and the manifest hold nothing but what the format lists",
+        _LISTED if tables.positive_only else "the boxes cover the whole grid, and no two overlap",
+        f"every path of the budget adds up to at most epsilon = {tables.epsilon:g} for one {unit}",
+        "the non-negative counts keep the noisy total",
+        *report,
+        _CANNOT,
+    )
+    return Verification(checks, flows=len(tables.counts), trips_read=0)
+
+
+def _check_boxes(release: NoisyTables) -> None:
+    """Check that boxes tile the grid axis by axis: within boxes alike on earlier axes, intervals follow each other."""
+    low, high = (
+        np.column_stack([release.whole(f"{end}_{axis}") for axis in range(release.axes)]) for end in ("low", "high")
+    )
+    cells = release.options["cells"]
+    if not len(low) or (low < 0).any() or (high > cells).any() or (low >= high).any():
+        raise broken("a box is empty or lies outside the grid")
+    group = np.zeros(len(low), np.int64)
+    for axis in range(low.shape[1]):
+        rows = np.column_stack([group, low[:, axis], high[:, axis]])
+        distinct, group = np.unique(rows, axis=0, return_inverse=True)
+        group = group.ravel()
+        first = np.append(True, distinct[1:, 0] != distinct[:-1, 0])
+        last = np.append(first[1:], True)
+        whole = (distinct[first, 1] == 0).all() and (distinct[last, 2] == cells).all()
+        if not whole or (distinct[1:][~first[1:], 1] != distinct[:-1][~last[:-1], 2]).any():
+            raise broken(f"along axis {axis} the boxes leave a gap or overlap")
+    if len(np.unique(group)) < len(group):
+        raise broken("a box is listed twice")
+
+
+def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntArray]:
+    """Return the ground of the areas, and all tiles that a trip can start or end in."""
+    options = parse_options(release.options)
+    if options.by_zone:
+        story = remembered(load_audit(release.folder))
+        source = zones if zones is not None else story.zones
+        if source is None:
+            raise InputError("the release is about zones, and none were given", "give them with zones= or --zones FILE")
+        table = read_zones(source, None if options.columns is None else options.columns[0], story.columns)
+        return Members(table, options.columns, _areas_table(release)), np.arange(len(table.ids))
+    if options.resolution is None or options.bbox is None:
+        raise broken("the manifest does not describe the grid")
+    ground = Cells(options.resolution, binary=options.binary, bbox=options.bbox)
+    return ground, _tiles_of_box(options.bbox, options.resolution)
+
+
+def _areas_table(release: NoisyTables) -> AreasTable:
+    """Return the areas with their members; nothing else of them is asked."""
+    areas = release.areas
+    if areas is None or "members" not in areas.schema.names:
+        raise broken("the areas have no members")
+    members = cast("list[list[str | None] | None]", areas["members"].to_pylist())
+    return AreasTable(texts(areas["area"]), texts(areas["side"]), [], [], [], members, [])
+
+
+def _tiles_of_box(bbox: tuple[float, float, float, float], resolution: int) -> IntArray:
+    """Return every cell that a point of a box can lie in."""
+    west, south, east, north = bbox
+    share = (east - west) / 360 * (math.sin(math.radians(north)) - math.sin(math.radians(south))) / 2  # of the globe
+    if share * h3.get_num_cells(resolution) > _MOST_TILES:
+        raise broken(f"the box of the manifest has more than {_MOST_TILES:,} tiles")
+    up = _SLACK * h3.average_hexagon_edge_length(resolution) / _KILOMETERS_A_DEGREE
+    aside = up / max(math.cos(math.radians(max(abs(south), abs(north)))), 0.01)
+    low, high, left, right = south - up, north + up, west - aside, east + aside
+    outline = h3.LatLngPoly([(low, left), (low, right), (high, right), (high, left)])
+    return np.array(h3.h3shape_to_cells_experimental(outline, resolution, "overlap"), np.int64)
+
+
+def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
+    """Check that flows cover all pairs of tiles once (or are pairs of tiles), and that areas are those of the flows."""
+    ends = [texts(release.table[side]) for side in SIDES]
+    sides = [_side(ground, sorted(set(ids)), tiles) for ids in ends]
+    _check_used(release, ends)
+    numbers = []
+    for ids in ends:
+        number = {area: place for place, area in enumerate(sorted(set(ids)))}
+        numbers.append(np.array([number[area] for area in ids], np.int64))
+    if release.positive_only:
+        _check_listed(ground, ends, release.counts)
+        return
+    flows = FlowTable(ends[0], ends[1], release.counts, persons=None, weight=None)
+    held = [side.tiles_seen()[number].tolist() for side, number in zip(sides, numbers, strict=True)]
+    if sum(here * there for here, there in zip(*held, strict=True)) != len(tiles) ** 2:
+        raise broken("the flows do not cover every pair of tiles once")
+    FlowIndex(flows, sides[0].forest, sides[1].forest, (numbers[0], numbers[1]), np.zeros(len(flows), np.int64))
+
+
+def _side(ground: Ground, areas: list[str], tiles: IntArray) -> Side:
+    """Return the areas of one end, each of which must hold some of the tiles."""
+    if not all(_is_area(ground, area) for area in areas):
+        raise broken("an area is not one of the grid")
+    side = ground.side(areas)
+    side.smallest(tiles)
+    if not side.tiles_seen().all():
+        raise broken("an area is not one of the grid")
+    return side
+
+
+def _is_area(ground: Ground, area: str) -> bool:
+    if isinstance(ground, Members) and area not in ground.members:
+        return False
+    try:
+        if area != ground.top:
+            ground.check_id(area)
+    except VerificationError:
+        return False
+    return True
+
+
+def _check_used(release: NoisyTables, ends: list[list[str]]) -> None:
+    areas = release.areas
+    names = [] if areas is None else zip(areas["area"].to_pylist(), areas["side"].to_pylist(), strict=True)
+    if set(names) != {(area, side) for side, ids in zip(SIDES, ends, strict=True) for area in ids}:
+        raise broken("the areas are not those of the flows")
+
+
+def _check_listed(ground: Ground, ends: list[list[str]], counts: IntArray) -> None:
+    """Check that flows are pairs of tiles, each once, with counts above zero."""
+    if any(ground.tile(area) is None for ids in ends for area in set(ids)):
+        raise broken("a flow is not between two tiles")
+    if len(set(zip(*ends, strict=True))) < len(counts):
+        raise broken("a flow is listed twice")
+    if (counts < 1).any():
+        raise broken("a count is below one")
+
+
+def _check_budget(release: NoisyTables) -> None:
+    """Check that the spends before a count and the count itself add up to epsilon on every path."""
+    spent = np.array(_sums_of_paths(_spends(release.manifest["promise"]["budget"])))
+    scales = np.unique(release.scales)
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        raise broken("a scale is not a positive number")
+    for scale in scales.tolist():
+        total = spent + release.trips_of_a_unit / scale
+        if not (np.abs(total - release.epsilon) <= _ROUNDING * release.epsilon).any():
+            raise broken(f"a count with noise of scale {scale:g} does not fit any path of the budget")
+
+
+def _spends(budget: Json) -> list[tuple[str, float]]:
+    """Return what is spent, in order, and how much."""
+    try:
+        spends = [(str(step["spend"]), float(step["epsilon"])) for step in budget if set(step) == {"spend", "epsilon"}]
+    except (TypeError, KeyError, ValueError):
+        raise broken("the budget is not a list of spends") from None
+    if len(spends) < len(budget) or not all(math.isfinite(value) and value > 0 for _, value in spends):
+        raise broken("a spend of the budget is not a positive number")
+    return spends
+
+
+def _sums_of_paths(spends: list[tuple[str, float]]) -> list[float]:
+    """Return what paths may have spent: all counts down to some depth; cuts where there was a choice."""
+    here, sums = {0.0}, set() if spends else {0.0}
+    for name, value in spends:
+        deeper = {spent + value for spent in here}
+        here = here | deeper if name.startswith("cuts") else deeper
+        sums |= here
+        if len(sums) > _MOST_PATHS:
+            raise broken("the budget has too many spends")
+    return sorted(sums)
+
+
+def _check_projection(release: NoisyTables) -> None:
+    projected = release.whole("nonnegative")
+    if (projected < 0).any() or projected.sum() != max(int(release.counts.sum()), 0):
+        raise broken("the non-negative counts are negative or do not keep the noisy total")

@@ -1,0 +1,160 @@
+"""The tables and the promise of a release with noise, after checking that they are as the format says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flowveil._errors import InputError
+from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, NOISE, REPORT, SIDES, find_release, read_json
+from flowveil._verify.broken import broken, shown
+from flowveil._verify.geo import read_shapes
+from flowveil._verify.method import LISTS_POSITIVE, NOISY_METHODS
+from flowveil._verify.options import parse_box
+from flowveil._verify.words import noisy_absence_in_words, noisy_promise_in_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._folder import Json
+
+_TABLES = {"flowveil-cells/1": (CELLS,), "flowveil-flows/1": (FLOWS, AREAS)}  # by format
+_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
+_PROMISE_KEYS = {"kind", "epsilon", "delta", "unit", "neighbours", "max_trips_per_person", "budget"}
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTables:
+    """A release with noise as it was written."""
+
+    folder: Path
+    manifest: dict[str, Json]
+    table: pa.Table  # cells or flows
+    areas: pa.Table | None  # of flows
+
+    @property
+    def options(self) -> dict[str, Json]:
+        """The options of the manifest."""
+        options: dict[str, Json] = self.manifest["options"]
+        return options
+
+    @property
+    def epsilon(self) -> float:
+        """The budget for one unit."""
+        return float(self.manifest["promise"]["epsilon"])
+
+    @property
+    def trips_of_a_unit(self) -> int:
+        """How many trips one unit contributes at most."""
+        return int(self.manifest["promise"]["max_trips_per_person"] or 1)
+
+    @property
+    def positive_only(self) -> bool:
+        """Whether counts below one were left out after the noise."""
+        return bool(self.manifest["method"] == LISTS_POSITIVE)
+
+    @property
+    def counts(self) -> IntArray:
+        """The noisy counts."""
+        return self.whole("count" if self.areas is None else "trips")
+
+    @property
+    def scales(self) -> FloatArray:
+        """The scale of the noise of each count."""
+        return np.asarray(self.table["scale"].to_numpy(), np.float64)
+
+    @property
+    def axes(self) -> int:
+        """The axes of boxes: two for each place."""
+        return 2 * len(self.options["places"])
+
+    def whole(self, column: str) -> IntArray:
+        """Return a column of whole numbers."""
+        return np.asarray(self.table[column].to_numpy(), np.int64)
+
+
+def read_noisy_tables(path: str | Path) -> NoisyTables:
+    """Read a release with noise; raise VerificationError where it is not as the format says."""
+    folder = find_release(path)
+    try:
+        manifest = read_json(folder / MANIFEST)
+        is_noisy = manifest["promise"]["kind"] == NOISE
+    except (OSError, ValueError, KeyError, TypeError):
+        is_noisy = False
+    if not is_noisy:
+        raise InputError(f"{str(path)!r} is not a release with noise", "name a folder made with --epsilon")
+    files = _TABLES.get(str(manifest.get("format")))
+    if files is None:
+        raise broken(f"the format is neither {' nor '.join(_TABLES)}")
+    _check_manifest(folder, manifest, files)
+    try:
+        tables = [pq.read_table(folder / name) for name in files]
+        areas = tables[1] if len(tables) > 1 else None
+        geometry = [] if areas is None else areas["geometry"].to_pylist()
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise broken(f"a table cannot be read: {type(error).__name__}") from None
+    read_shapes(geometry)
+    release = NoisyTables(folder, manifest, tables[0], areas)
+    _check_columns(release)
+    return release
+
+
+def check_words(release: NoisyTables) -> None:
+    """Raise unless the manifest names a method with noise, and says in words what it promises."""
+    manifest, positive_only = release.manifest, release.positive_only
+    if manifest["method"] not in NOISY_METHODS:
+        raise broken(f"the method {shown(manifest['method'])!r} is none that adds noise")
+    if manifest["promise_text"] != noisy_promise_in_words(manifest["promise"], positive_only=positive_only):
+        raise broken("'promise_text' of the manifest does not say what the promise says")
+    if manifest["absence"] != noisy_absence_in_words(positive_only=positive_only):
+        raise broken("'absence' of the manifest is not what the format says")
+
+
+def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, ...]) -> None:
+    files = {MANIFEST, *tables}
+    if {entry.name for entry in folder.iterdir()} - {REPORT} != files:
+        raise broken(f"the folder holds other files than {', '.join(sorted(files))}")
+    if set(manifest) != _KEYS:
+        raise broken(f"the manifest has other keys than {', '.join(sorted(_KEYS))}")
+    if not isinstance(manifest["options"], dict):
+        raise broken("the manifest has no options")
+    promise = manifest["promise"]
+    if set(promise) != _PROMISE_KEYS:
+        raise broken(f"the promise has other keys than {', '.join(sorted(_PROMISE_KEYS))}")
+    epsilon, most, unit = promise["epsilon"], promise["max_trips_per_person"], promise["unit"]
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
+        raise broken("epsilon of the promise is not a positive number")
+    if promise["delta"] != 0:
+        raise broken("delta of the promise is not 0")
+    if not isinstance(unit, str) or not unit or (unit == "trip") != (most is None):
+        raise broken("unit and max_trips_per_person of the promise do not go together")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
+        raise broken("max_trips_per_person of the promise is not a whole number, 1 or more")
+    if promise["neighbours"] != f"one {'trip' if most is None else 'person'} added or removed":
+        raise broken("neighbours of the promise do not fit its unit")
+
+
+def _check_columns(release: NoisyTables) -> None:
+    options = release.options
+    if release.areas is None:
+        parse_box(options.get("bbox"))
+        if not isinstance(options.get("places"), list) or not isinstance(options.get("cells"), int):
+            raise broken("the manifest does not describe the grid")
+        edges = [f"{end}_{axis}" for axis in range(release.axes) for end in ("low", "high")]
+        types: dict[str, pa.DataType] = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
+    else:
+        types = {**dict.fromkeys(SIDES, pa.string()), "trips": pa.int64(), "nonnegative": pa.int64()}
+    types["scale"] = pa.float64()
+    schema = release.table.schema
+    if "consistent" in schema.names:
+        types["consistent"] = pa.float64()
+    if schema.names != list(types) or any(schema.field(name).type != kind for name, kind in types.items()):
+        raise broken(f"the columns are not {', '.join(types)}")
+    if any(column.null_count for column in release.table.columns):
+        raise broken("a column has nulls")

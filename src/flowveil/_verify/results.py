@@ -1,0 +1,28 @@
+"""What a verification returns when every promise holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What holds of a release of flows or boxes, in plain words, and counts that are safe to print."""
+
+    checks: tuple[str, ...]
+    flows: int  # flows (or boxes) of the release
+    trips_read: int  # rows of the input, usable or not
+    where: str | None = None  # the condition on these rows: no others were looked at
+    columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
+
+
+@dataclass(frozen=True)
+class TrajectoryVerification:
+    """What holds of a release of trajectories, in plain words, and counts that are safe to print."""
+
+    checks: tuple[str, ...]
+    groups: int
+    users: int  # in groups
+    unsupported: float  # share of (member, sample) pairs in which the member was not seen
+    where: str | None = None  # the condition on the samples: no others were looked at
+    columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said

@@ -1,0 +1,188 @@
+"""Checking a written release of trajectories: reads it and the samples it was made from again.
+
+It compares raw longitudes, latitudes and moments with the published boxes, without the grid that samples are merged on.
+"""
+
+from __future__ import annotations
+
+from math import asin, degrees, radians
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._arrays import filled
+from flowveil._folder import remembered
+from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
+from flowveil._trips import open_samples
+from flowveil._verify.broken import broken
+from flowveil._verify.forest import NONE
+from flowveil._verify.results import TrajectoryVerification
+from flowveil._verify.trajectory_tables import Boxes, read_trajectory_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._engine import Readable, Samples
+    from flowveil._verify.trajectory_tables import TrajectoryTables
+
+_FUZZ = 1e-9  # degrees, a tenth of a millimeter: points on an edge may be rounded to either side
+_RADIUS = 6_371_007.181  # of the sphere with the area of the Earth, in meters
+_MINUTE = 60_000_000  # microseconds
+
+
+def verify_trajectories(
+    release: str | Path, samples: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+) -> TrajectoryVerification:
+    """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
+
+    columns and where are taken from the private audit file unless they are given.
+    """
+    tables = read_trajectory_tables(release)
+    story = remembered(tables.audit)
+    source = open_samples(samples, columns or story.columns, where or story.where)
+    boxes = Boxes(tables.samples)
+    _check_groups(tables, boxes)
+    _check_edges(tables, boxes)
+    _check_thresholds(tables, boxes)
+    unsupported = _check_samples(tables, boxes, source.read())
+    return TrajectoryVerification(
+        checks=(
+            "the folder holds the listed files, columns and keys, and nothing else",
+            f"every group has rows of at least {tables.k} users, and nobody is in two groups",
+            "the samples of a group are disjoint, in order, and on the edges of the grid",
+            "every input row of a member is kept in one sample or counted as suppressed",
+            "every sample holds a kept row of a member",
+            "no sample is over a threshold",
+            *((CHECKED_REPORT,) if check_report(release, trajectories_content) else ()),
+        ),
+        groups=len(boxes.sizes),
+        users=int(boxes.sizes.sum()),
+        unsupported=unsupported,
+        where=source.where,
+        columns=source.mapping,
+    )
+
+
+def _check_groups(release: TrajectoryTables, boxes: Boxes) -> None:
+    """Check that groups have one size, k or more, and as many members; and that nobody is in two."""
+    if (boxes.size != boxes.sizes[boxes.group]).any():
+        raise broken("a group has several sizes")
+    if (boxes.sizes < release.k).any():
+        raise broken(f"a group has fewer than {release.k} users")
+    users = release.members["user_id"].to_pylist()
+    if None in users or len(set(users)) != len(users):
+        raise broken("a user is listed twice")
+    groups = release.members["group"].drop_null().to_numpy()
+    if len(groups) and not (groups.min() >= 0 and groups.max() < len(boxes.sizes)):
+        raise broken("a user is in a group that was not published")
+    if (np.bincount(groups, minlength=len(boxes.sizes)) != boxes.sizes).any():
+        raise broken("a group does not have as many members as it says")
+
+
+def _check_edges(release: TrajectoryTables, boxes: Boxes) -> None:
+    """Check that samples of a group follow each other, and that all edges are on the grid."""
+    later = np.diff(boxes.group) == 0
+    if (boxes.t1 <= boxes.t0).any() or (boxes.t0[1:][later] < boxes.t1[:-1][later]).any():
+        raise broken("samples of a group overlap in time or are not in order")
+    if (boxes.lon[0] >= boxes.lon[1]).any() or (boxes.lat[0] >= boxes.lat[1]).any():
+        raise broken("a box is empty")
+    (meters, minutes), narrow = release.step, release.narrow
+    step = minutes * _MINUTE
+    if (boxes.t0 % step).any() or (boxes.t1 % step).any():
+        raise broken("a time is not on the grid")
+    for edges in boxes.lon:
+        exact = [
+            degrees(round(radians(edge) * _RADIUS * narrow / meters) * meters / (_RADIUS * narrow)) for edge in edges
+        ]
+        if not (np.isclose(edges, exact, rtol=0, atol=_FUZZ) | (np.abs(edges) == 180)).all():
+            raise broken("a longitude is not on the grid")
+    for edges in boxes.lat:
+        rows = np.round(np.sin(np.radians(edges)) * _RADIUS / narrow / meters)
+        exact = [degrees(asin(max(-1, min(1, row * meters * narrow / _RADIUS)))) for row in rows.tolist()]
+        if not np.isclose(edges, exact, rtol=0, atol=_FUZZ).all():
+            raise broken("a latitude is not on the grid")
+
+
+def _check_thresholds(release: TrajectoryTables, boxes: Boxes) -> None:
+    if release.max_duration is not None and ((boxes.t1 - boxes.t0) / _MINUTE > release.max_duration).any():
+        raise broken("a sample lasts longer than promised")
+    if release.max_extent is not None:
+        wide = np.radians(boxes.lon[1] - boxes.lon[0]) * _RADIUS * release.narrow
+        tall = (np.sin(np.radians(boxes.lat[1])) - np.sin(np.radians(boxes.lat[0]))) * _RADIUS / release.narrow
+        if (np.maximum(wide, tall) > release.max_extent + 1e-3).any():
+            raise broken("a box is larger than promised")
+
+
+def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) -> float:
+    """Check input rows against boxes; return the share of (member, sample) pairs in which the member was not seen."""
+    west, south, east, north = release.options["bbox"]
+    usable = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
+    row_of_user = _rows_of_users(release, samples, usable)
+    usable &= row_of_user[samples.user] != NONE
+    user = row_of_user[samples.user[usable]]
+    groups = filled(release.members["group"], NONE)
+    spot = _locate(boxes, groups[user], samples.time[usable])
+    inside, surely = spot != NONE, spot != NONE
+    for edges, values in ((boxes.lon, samples.lon[usable]), (boxes.lat, samples.lat[usable])):
+        low, high = values - edges[0][spot], edges[1][spot] - values
+        inside &= (low >= -_FUZZ) & (high > -_FUZZ)
+        surely &= (low > _FUZZ) & (high > _FUZZ)
+    _check_kept(release, groups, user, surely, inside)
+    _check_people(release, boxes, user[inside], groups[user[inside]])
+    if (np.bincount(spot[inside], minlength=len(boxes.group)) == 0).any():
+        raise broken("nobody of its group was seen in a sample")
+    seen = np.unique(np.stack([user[inside], spot[inside]]), axis=1).shape[1]
+    return 1 - int(seen) / int(boxes.size.sum())
+
+
+def _rows_of_users(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:
+    """Return by user of the input the row in the list of members, -1 for users with too few samples."""
+    count = np.bincount(samples.user[usable], minlength=len(samples.users))
+    enough = (count >= release.options["min_samples"]).tolist()
+    row_of = {user: row for row, user in enumerate(release.members["user_id"].to_pylist())}
+    if {user for user, long in zip(samples.users, enough, strict=True) if long} != set(row_of):
+        raise broken("the listed users are not the users of the input")
+    return np.array([row_of.get(user, NONE) for user in samples.users], np.int64)
+
+
+def _check_kept(
+    release: TrajectoryTables, groups: IntArray, user: IntArray, surely: BoolArray, inside: BoolArray
+) -> None:
+    """Check the rows that members keep, given the user of each row and whether it lies in a sample (surely, at all)."""
+    rows, least, most = (
+        np.bincount(user[some], minlength=len(groups)) for some in (np.ones(len(user), bool), surely, inside)
+    )
+    kept, suppressed = (release.members[name].to_numpy() for name in ("kept", "suppressed"))
+    if (kept < least).any() or (kept > most).any():
+        raise broken("a member's rows lie outside of the samples that should hold them")
+    if (kept + suppressed != rows).any():
+        raise broken("kept and suppressed rows of a user do not add up to the input")
+    limited = release.max_extent is not None or release.max_duration is not None
+    if not limited and (kept[groups != NONE] != rows[groups != NONE]).any():
+        raise broken("rows of a member are missing though no threshold was promised")
+
+
+def _check_people(release: TrajectoryTables, boxes: Boxes, user: IntArray, group: IntArray) -> None:
+    """Count the users who are really there: user and group of each input row that lies in a sample of its group."""
+    people = np.bincount(np.unique(np.stack([user, group]), axis=1)[1], minlength=len(boxes.sizes))
+    if (people < release.k).any():
+        raise broken(f"fewer than {release.k} users have a row in the samples of a group")
+    if (people != boxes.sizes).any():
+        raise broken("a group counts users who have no row in its samples")
+
+
+def _locate(boxes: Boxes, group: IntArray, time: IntArray) -> IntArray:
+    """Return for each row the sample of its group whose time span holds it, -1 for none."""
+    spot = np.full(len(group), NONE, np.int64)
+    order = np.lexsort((time, group))
+    last = np.append(boxes.first[1:], len(boxes.group))
+    begin = np.searchsorted(group[order], np.arange(len(boxes.first)))
+    end = np.searchsorted(group[order], np.arange(len(boxes.first)), side="right")
+    for number, (first, stop) in enumerate(zip(boxes.first.tolist(), last.tolist(), strict=True)):
+        own = order[begin[number] : end[number]]
+        place = first + np.searchsorted(boxes.t0[first:stop], time[own], side="right") - 1
+        held: BoolArray = (place >= first) & (time[own] < boxes.t1[np.maximum(place, first)])
+        spot[own] = np.where(held, place, NONE)
+    return spot

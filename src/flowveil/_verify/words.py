@@ -1,0 +1,100 @@
+"""What manifests say in words, written again from the promise as data: a text that says anything else is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from flowveil._folder import Json
+
+ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
+TRAJECTORIES_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
+
+
+def promise_in_words(promise: Mapping[str, Json]) -> str:
+    """Return the promise of a release of flows in plain words."""
+    return " ".join(_sentences(promise))
+
+
+def _sentences(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what is promised, in the order of the format."""
+    k, unit = promise["k"], promise["unit"]
+    if unit == "trip":
+        yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+    else:
+        yield f"Every flow is shared by at least {k} different values of {unit}."
+    if "k_weight" in promise:
+        yield f"Every flow stands for at least {_people(promise)}."
+    if "k_weight" in promise and k == 1:
+        yield "Single participants are not protected."
+    if "min_tiles" in promise:
+        yield f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles"
+        yield "(on a grid: tiles that occur in the data at that end)."
+    most = "" if promise["volumes"] == "exact" else "at most "
+    yield f"The volume of a flow is {most}the true number of trips between its two areas."
+    if promise["areas"] == "overlapping":
+        yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    yield "No trip is counted in two flows."
+    if "max_suppression" in promise:
+        of_groups = " of the groups" if "totals" in promise else ""
+        yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
+    if "shapes" in promise:
+        yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
+    if "totals" in promise:
+        yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
+        yield "what else is said of flows holds for totals and for the other groups by themselves."
+    if "elsewhere" in promise:
+        yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+
+
+def _people(promise: Mapping[str, Json]) -> str:
+    weight, unit = promise["k_weight"], promise["unit"]
+    if weight == "auto":
+        one = "trip" if unit == "trip" else f"value of {unit}"
+        return f"{promise['k']} times as many people of the population as one {one} does on average"
+    return f"{weight:g} people of the population"
+
+
+def noisy_promise_in_words(promise: Mapping[str, Json], *, positive_only: bool) -> str:
+    """Return the promise of a release with noise in plain words; positive_only: counts below one are not listed."""
+    epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
+    one = "trip" if most is None else f"person (a value of {promise['unit']})"
+    limits = (
+        "One trip is protected, not a person: someone who made n trips is protected at n times that epsilon."
+        if most is None
+        else f"At most {most} trips of each person are counted, drawn at random from their trips."
+    )
+    below = (
+        "those below one are not listed, so that sums over many pairs are too large"
+        if positive_only
+        else "they may be negative"
+    )
+    return (
+        f"The presence or absence of any one {one} changes the probability of any release by a factor of at most "
+        f"exp({epsilon:g}). {limits} Counts are whole numbers with discrete Laplace noise of the scale stated beside "
+        f"each; {below}. The extent of the grid was chosen without the data; the number of trips is not published but "
+        "for the noisy counts. Every further release about the same people adds its own epsilon to this one."
+    )
+
+
+def noisy_absence_in_words(*, positive_only: bool) -> str:
+    """Return what a release with noise says of flows that are not listed."""
+    if positive_only:
+        return (
+            "Noise was added to every pair of tiles, and those below one are not listed. A listed pair may have had no "
+            "trips, and one that is not listed may have had some."
+        )
+    return (
+        "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
+    )
+
+
+def trajectories_promise_in_words(k: int) -> str:
+    """Return the promise of a release of trajectories in plain words."""
+    return (
+        f"Every trajectory is the common record of at least {k} users, who cannot be told apart by it. In every box "
+        "and time span of a trajectory at least one of its users was seen; not all of them need to have been. Nobody's "
+        "samples are in two trajectories."
+    )

@@ -1,0 +1,154 @@
+"""The house: rooms in layers, imports that go downward, and doors that are not walked around."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import NamedTuple
+
+import flowveil as fv
+
+HOUSE = Path(fv.__file__).parent
+ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
+
+# Low to high. A room imports from lower layers only: so rooms of one layer know nothing of each other.
+LAYERS = [
+    "_errors _arrays",
+    "_options",
+    "_folder _processes",
+    "_engine _noise _synthetic _charts",
+    "_places _trips",
+    "_times",
+    "_flows",
+    "_problem",
+    "_methods _measure _difference",
+    "_report",
+    "_release",
+    "_trajectories",
+    "_matrices",
+    "_verify _reconstruct _export",
+    "_kinds",
+    "_compare",
+    "synthetic trajectories",
+    "__init__",
+    "_app",
+    "_cli",
+    "__main__",
+]
+EVERYWHERE = {"_errors", "_arrays"}  # used by all, and not drawn
+LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms.split()}
+
+
+class Import(NamedTuple):
+    """A line that takes a name from a module of flowveil."""
+
+    file: Path
+    line: int
+    module: list[str]  # ["_engine", "scanning"] is flowveil._engine.scanning; [] is flowveil
+    name: str | None  # None where the module itself is imported
+
+    @property
+    def room(self) -> str:
+        """The room that imports."""
+        return self.file.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+    @property
+    def of(self) -> str:
+        """The room that is imported from."""
+        return self.module[0] if self.module else "__init__"
+
+    def __str__(self) -> str:
+        """Where it is, and what it imports."""
+        return f"{self.file.relative_to(HOUSE)}:{self.line} {'.'.join(['flowveil', *self.module])} {self.name or ''}"
+
+
+def imports() -> list[Import]:
+    """Return what modules of flowveil import from other rooms, wherever in a file, for type checkers too."""
+    lines = []
+    for file in sorted(HOUSE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file}: relative imports hide which room is meant"
+                taken = [((node.module or "").split("."), alias.name) for alias in node.names]
+            elif isinstance(node, ast.Import):
+                taken = [(alias.name.split("."), None) for alias in node.names]
+            else:
+                continue
+            for (package, *module), name in taken:
+                if package == "flowveil":
+                    inner = not module and (name in LAYER)  # from flowveil import _engine
+                    lines.append(Import(file, node.lineno, [name] if inner else module, None if inner else name))
+    return [line for line in lines if line.of != line.room]
+
+
+def test_every_room_has_a_layer():
+    """The list of layers names every room, and no other."""
+    rooms = {path.name for path in HOUSE.iterdir() if (path / "__init__.py").exists()}
+    files = {path.stem for path in HOUSE.glob("*.py")}
+
+    assert set(LAYER) == rooms | files
+
+
+def test_imports_go_downward():
+    """No room imports from its own layer or a higher one; hence there is no cycle between rooms."""
+    upward = [str(line) for line in imports() if LAYER[line.of] >= LAYER[line.room]]
+
+    assert upward == []
+
+
+def test_rooms_are_entered_by_the_door():
+    """A room's names come from the room, which exports them; its modules are for itself."""
+    around = [str(line) for line in imports() if len(line.module) > 1 or not _is_exported(line)]
+
+    assert around == []
+
+
+def _is_exported(line: Import) -> bool:
+    room = import_module(".".join(["flowveil", *line.module]))
+    exported = getattr(room, "__all__", None) or [name for name in vars(room) if not name.startswith("_")]
+    return line.name is None or line.name in exported
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return for each room what it builds on: what it imports, less what it is sure to import by way of others."""
+    graph = {room: set() for room in LAYER}
+    for line in imports():
+        graph[line.room] |= {line.of} - EVERYWHERE
+    below = {}
+    for room in sorted(graph, key=LAYER.get):
+        below[room] = graph[room].union(*(below[other] for other in graph[room]))
+    return {room: {one for one in all_ if not any(one in below[two] for two in all_)} for room, all_ in graph.items()}
+
+
+def test_the_drawing_is_true():
+    """The arrows between rooms in docs/architecture.md are those of the code."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    drawn = sorted(tuple(line.split(" --> ")) for line in re.findall(r"^ {4}(\w+ --> \w+)$", text, re.MULTILINE))
+
+    assert drawn == sorted((room, other) for room, others in arrows().items() for other in others)
+
+
+def test_every_room_has_a_job():
+    """The table of docs/architecture.md lists every room, low ones first."""
+    rooms = re.findall(r"^\| `(_\w+)` \| \S.* \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    private = {room for room in LAYER if re.fullmatch(r"_[a-z]+", room)}
+    assert set(rooms) == private - EVERYWHERE
+    assert rooms == sorted(rooms, key=LAYER.get)
+
+
+def test_nothing_shadows_a_module():
+    """A module is what its package has under its name, whatever else the package exports."""
+    names = [module.name for module in walk_packages([str(HOUSE)], "flowveil.")]
+    for name in names:
+        import_module(name)
+
+    shadowed = [name for name in names if attrgetter(name.removeprefix("flowveil."))(fv) is not sys.modules[name]]
+
+    assert len(names) > 200
+    assert shadowed == []
