@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._engine import DUCKDB, Request, check_engine, counting
 from flowveil._errors import InputError
@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from flowveil._engine import Aggregate, Cluster
-    from flowveil._places import Places
+    from flowveil._places import Places, ZonesLike
     from flowveil._times import Levels, TimeSteps
+    from flowveil._trips import TripsLike
 
 
 def build_flows(
-    trips: Any,
+    trips: TripsLike,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
@@ -90,8 +91,8 @@ def build_flows(
     check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
-    reading: dict[str, Any] = {"engine": engine, "master": master, "watch": watch, "persons_stay": k is not None}
-    rows = counting(request, places.index, allowed, None if steps is None else steps.index, **reading)
+    index, stay = None if steps is None else steps.index, k is not None
+    rows = counting(request, places.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
     flows, counted = _count(rows, request, places, (levels, steps), (k, k_weight), strict=strict)
     path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
     typed = Provenance(zones=path, unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups)
@@ -137,7 +138,7 @@ def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggreg
     )
 
 
-def _parse_crowds(k: Any, k_weight: Any, levels: Levels | None) -> tuple[int | None, float | None]:
+def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[int | None, float | None]:
     """Return what a cluster is asked to count; auto, k times the mean weight, asks for no more than k persons.
 
     Few pairs of k persons fail with auto: there is no need to know the mean before counting.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -167,7 +167,7 @@ class Flows:
         )
 
 
-def check_flows(value: Any) -> Flows:
+def check_flows(value: object) -> Flows:
     """Return flows, or raise if these are none."""
     if not isinstance(value, Flows):
         raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil import _engine as engine
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
     from flowveil._times import TimeSteps
 
 # Columns of a release that a group cannot be called by, in any case: SQL does not tell Trips from trips.
@@ -41,7 +41,7 @@ def number_matrices(
     Entries are sorted by their matrix, one array; by nothing where there is a single one. Keys are sorted.
     """
     codes: list[IntArray] = []
-    columns: list[tuple[str, pa.Array]] = []
+    columns: list[tuple[str, Column]] = []
     if steps is not None and counted.time is not None:
         distinct, code = np.unique(counted.time, return_inverse=True)
         codes.append(code)
@@ -55,5 +55,8 @@ def number_matrices(
     for code, (_, values) in zip(codes, columns, strict=True):
         key = key * len(values) + code
     _, first, matrix = np.unique(key, return_index=True, return_inverse=True)
-    keys = {name: values.take(pa.array(code[first])) for code, (name, values) in zip(codes, columns, strict=True)}
+    keys = {
+        name: values.take(pa.array(code[first], pa.int64()))
+        for code, (name, values) in zip(codes, columns, strict=True)
+    }
     return [matrix], np.append(0, np.cumsum(np.bincount(matrix))), pa.table(keys)

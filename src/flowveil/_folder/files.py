@@ -10,7 +10,7 @@ import json
 import os
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._folder.exchange import exchange
@@ -21,6 +21,8 @@ from flowveil._folder.scratch import own_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from flowveil._folder.json import Json
 
 _NEW, _OLD, _STORY = "new", "old", "story.json"  # in the folder of a write that is under way
 _PATIENCE = 60.0  # seconds to wait for others, who need milliseconds to put a folder in place
@@ -190,7 +192,7 @@ def _move_private(pending: Path, target: Path, beside: dict[str, bool]) -> None:
     _sync(target.parent)
 
 
-def _read_story(path: Path) -> dict[str, Any]:
+def _read_story(path: Path) -> dict[str, Json]:
     """Return which folder is new and which private files go with it; of neither if there is no such file any more."""
     try:
         story = read_json(path)

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray
     from flowveil._flows import Flows
+    from flowveil._folder import Json
     from flowveil._measure import Published
     from flowveil._release import Release
+    from flowveil._trips import TripsLike
 
 _HOURS = "hour-of-day"
 
 
-def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Any]]:
+def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Json]]:
     """Return the shares by every column that divides the release."""
     if not flows.divided:
         return []
@@ -34,8 +36,13 @@ def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Any]]:
 
 
 def left_out_by_hour(
-    folder: Path, release: Release, trips: Any, flows: Flows, published: Published, **options: Any
-) -> list[dict[str, Any]]:
+    folder: Path,
+    release: Release,
+    trips: TripsLike,
+    flows: Flows,
+    published: Published,
+    **options: Any,  # of the input
+) -> list[dict[str, Json]]:
     """Return the shares by hour of the day, where trips have a time and the release has none; [] elsewhere.
 
     All trips of a pair of tiles are in the same flow, or left out together, so that the flows can be counted again by
@@ -52,7 +59,7 @@ def left_out_by_hour(
     return [_shares(hourly, group < 0, "time", _HOURS)]
 
 
-def _shares(flows: Flows, missing: BoolArray, name: str, step: str) -> dict[str, Any]:
+def _shares(flows: Flows, missing: BoolArray, name: str, step: str) -> dict[str, Json]:
     """Return the share of trips that is missing, by the values of one column of the matrices."""
     values = flows.matrices[name].to_pylist()
     order = list(dict.fromkeys(values))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
+from flowveil._arrays import filled
 from flowveil._errors import InputError
 from flowveil._folder import CELLS
 from flowveil._matrices.read import check_sums
@@ -176,6 +177,6 @@ def _extent(areas: pa.Table, shapes: npt.NDArray[np.object_]) -> tuple[FloatArra
     """Return the corners of boxes that hold all tiles of areas: those of a coarse H3 cell reach out of its outline."""
     bounds = shapely.bounds(shapes)
     low, high = bounds[:, :2], bounds[:, 2:]
-    several = np.asarray(areas["tiles"].fill_null(0).to_numpy()) != 1
+    several = filled(areas["tiles"], 0) != 1
     reach = np.where(several[:, None], _REACH * (high - low), 0)
     return low - reach, high + reach

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flowveil._flows import Flows
-    from flowveil._places import BoundingBox
+    from flowveil._places import BoundingBox, ZonesLike
+    from flowveil._trips import TripsLike
 
 DEFAULT_CELLS = 1000
 _ENDS = {
@@ -33,7 +34,7 @@ _PLACES = {"start": "origin", "end": "destination"}
 
 
 def build_matrix(
-    trips: Any,
+    trips: TripsLike,
     bbox: str | Iterable[float] | None,
     cells: int = DEFAULT_CELLS,
     *,
@@ -64,11 +65,11 @@ def build_matrix(
 
 
 def build_tile_matrix(
-    trips: Any,
+    trips: TripsLike,
     bbox: str | Iterable[float] | None = None,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,

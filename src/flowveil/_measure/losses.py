@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._measure.figures import Losses
     from flowveil._places import Areas
 
 
@@ -41,7 +42,7 @@ class Extent:
     steps: FloatArray | None = None  # by flow: steps of time, where time is an axis
 
 
-def losses(volumes: Volumes, extent: Extent) -> dict[str, Any]:
+def losses(volumes: Volumes, extent: Extent) -> Losses:
     """Return the metrics that weigh flows by their volume; some of it must be published."""
     total, kept = int(volumes.pairs.sum()), int(volumes.flows.sum())
     sizes, cells = np.add(*extent.tiles), np.multiply(*extent.tiles)
@@ -64,9 +65,9 @@ def losses(volumes: Volumes, extent: Extent) -> dict[str, Any]:
     }
 
 
-def number(value: float | np.floating[Any]) -> float | None:
+def number(value: SupportsFloat) -> float | None:
     """Return a float, None for NaN: a metric that does not apply is null."""
-    return None if np.isnan(value) else float(value)
+    return None if np.isnan(float(value)) else float(value)
 
 
 def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: float, true_scale: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from flowveil._measure.losses import number
 
 if TYPE_CHECKING:
     from flowveil._flows import Flows
+    from flowveil._measure.figures import OverMatrices
     from flowveil._measure.losses import Extent
     from flowveil._measure.measures import Published
 
 
-def over_matrices(flows: Flows, published: Published, extent: Extent) -> dict[str, Any]:
+def over_matrices(flows: Flows, published: Published, extent: Extent) -> OverMatrices:
     """Return `matrices` (how many, how many withheld, means), `tbar` (mean steps of time of a trip) and `totals`."""
-    figures: dict[str, Any] = {}
+    figures: OverMatrices = {}
     if published.totals is not None:
         kept_in_totals = int(published.totals.sum())
         figures["totals"] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from flowveil._problem import Requirement, make_requirement, mean_weight
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._flows import Flows
+    from flowveil._measure.figures import Metrics, WithElsewhere
     from flowveil._places import Areas
 
 
@@ -69,7 +70,7 @@ class Published:
 
 def metrics(
     flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
-) -> dict[str, Any]:
+) -> Metrics:
     """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
 
     k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
@@ -83,7 +84,7 @@ def metrics(
     crowd = measures.trips if measures.persons is None else measures.persons
     asked = _asked(flows, k, k_weight)
     people = _people(flows, published, extent.group, asked)
-    rest = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
+    rest: WithElsewhere = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
     return {
         **losses(Volumes(flows.trips, published.trips, k), extent),
         "flows": len(published.trips),
@@ -139,7 +140,7 @@ def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
     )
 
 
-def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]:
+def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, float | None]:
     """Return flows to elsewhere, their trips, and share left out and gbar with them; elsewhere is a whole axis."""
     rest = published.elsewhere
     if rest is None:

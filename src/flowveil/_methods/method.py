@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._methods.frontier import FrontierPoint
+    from flowveil._options import Keywords
     from flowveil._problem import Problem, Solution
     from flowveil._processes import Spread
 
@@ -30,7 +31,7 @@ class Option:
     default: Value
     meaning: str
 
-    def parse(self, value: Any) -> Value:
+    def parse(self, value: object) -> Value:
         """Return `value` in the type of the default, or raise."""
         kind = type(self.default)
         try:
@@ -62,7 +63,7 @@ class Method:
     times: bool = False  # can time be one of its axes?
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
-    def parse_options(self, given: Mapping[str, Any] | Sequence[str] | None) -> dict[str, Value]:
+    def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
         """Return the options given, checked."""
         known = {option.name: option for option in self.options}
         pairs = parse_pairs(given or {}, "options")
@@ -82,7 +83,7 @@ class Method:
         elsewhere: bool = False,
         totals: bool = False,
         beside: str | Path | None = None,
-    ) -> dict[str, Any]:
+    ) -> Keywords:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of

@@ -6,7 +6,7 @@ function there and its line here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._methods.method import Method, Option
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flowveil._problem import Solution
 
 
-def _refuse(*_: Any, **__: Any) -> Solution:
+def _refuse(*_: object, **__: object) -> Solution:
     raise InputError(
         "this method adds noise: it starts from a matrix over a public box, not from flows",
         "give --epsilon E and --bbox W,S,E,N; in Python, build_matrix and add_noise",

@@ -20,6 +20,7 @@ from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, par
 from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
 from flowveil._options.values import (
     LARGEST_NUMBER,
+    Keywords,
     check_flag,
     check_path,
     parse_choice,
@@ -44,6 +45,7 @@ __all__ = [
     "LARGEST_NUMBER",
     "PRESETS",
     "REST",
+    "Keywords",
     "check_flag",
     "check_memory",
     "check_path",

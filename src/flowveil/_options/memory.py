@@ -7,7 +7,6 @@ fitted to peaks that were measured on synthetic cities (docs/scale.md): most are
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from flowveil._errors import InputError
 from flowveil._options.values import parse_whole, shown
@@ -20,7 +19,7 @@ FLOW_VISIT = 16  # bytes of flows for each person on a pair of tiles
 FLOW_COLUMN = 8  # and for each column of a pair: ends, trips, and weight, matrix and time where there are
 
 
-def parse_memory(value: Any, option: str = "--memory") -> int:
+def parse_memory(value: object, option: str = "--memory") -> int:
     """Return bytes, of text like 2GB or 512MiB, or of a number of bytes; option: where they were written."""
     hint = f"write it like {option} 2GB"
     if not isinstance(value, str):

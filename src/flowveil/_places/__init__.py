@@ -9,7 +9,7 @@ from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
-from flowveil._places.zone_table import ZoneTable, read_zones
+from flowveil._places.zone_table import ZonesLike, ZoneTable, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Rectangles",
     "ZoneTable",
     "Zones",
+    "ZonesLike",
     "area_ids",
     "areas_of_nodes",
     "areas_of_sides",

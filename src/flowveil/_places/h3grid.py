@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h3.api.numpy_int as h3
 import numpy as np
@@ -18,7 +18,8 @@ from flowveil._places.places import AreaTable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
@@ -57,7 +58,7 @@ class H3Grid:
         self.binary = binary
         self.bbox = bbox
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the cells of (lon, lat); null off the globe."""
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
         cells = cells_of_points(lon, lat, self.resolution)
@@ -118,7 +119,7 @@ class H3Grid:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
         return {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
 

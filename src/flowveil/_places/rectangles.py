@@ -49,7 +49,7 @@ class Rectangles:
     def hold(self, points: IntArray) -> tuple[IntArray, IntArray]:
         """Return all pairs (number of a rectangle, number of a point inside it), sorted; points have rows lon, lat."""
         tree = shapely.STRtree(shapely.points(points[0], points[1]))
-        box, point = tree.query(shapely.box(*(self.bounds[:, side] for side in range(4))))
+        box, point = tree.query(shapely.box(*self.bounds.T))
         inside = np.ones(len(box), bool)
         for axis in range(2):
             low = self.bounds[box, axis]

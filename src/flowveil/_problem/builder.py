@@ -227,5 +227,5 @@ def _join(runs: list[Cube]) -> Cube:
     names = ("node", "trips", "tiles", "loss", "splittable", "withheld")
     columns = {name: [getattr(run, name) for run in runs] for name in names} | {"parent": parents}
     joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
-    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))
+    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))  # Any: fields of several types
     return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), **whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
+    from flowveil._methods import Value
     from flowveil._places import Areas
     from flowveil._problem import Solution
     from flowveil._release.demand import Demand
@@ -51,7 +52,7 @@ def anonymize(
     totals: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
 ) -> Release:
@@ -177,8 +178,8 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     return Problem(flows, requirement, flows.total, asked.loss)
 
 
-def _not_default(loss: str, max_gbar: float | None) -> dict[str, Any]:
-    typed: dict[str, Any] = {} if loss == DEFAULT_LOSS else {"loss": loss}
+def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
+    typed: dict[str, Value] = {} if loss == DEFAULT_LOSS else {"loss": loss}
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder import TIMES, key_columns
 from flowveil._measure import cover
@@ -17,6 +18,7 @@ from flowveil._release.read import read_flows
 from flowveil._release.telling import Whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from flowveil._arrays import IntArray
@@ -61,7 +63,7 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     axis = [name for name in keys if flows.times is not None and name in TIMES]
     table = _columns(release.flows, flows, keys)
     nodes = [
-        nodes_of(flows.places, tree, table[end].to_pylist())
+        nodes_of(flows.places, tree, texts(table[end]))
         for tree, end in ((flows.origins, "origin"), (flows.destinations, "destination"))
     ]
     time = times_of(flows, table) if axis or flows.times is None else np.full(table.num_rows, ROOT, np.int64)
@@ -92,7 +94,7 @@ def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
     steps = flows.matrices["time"].type if "time" in flows.matrices.column_names else None
     if flows.times is not None:
         steps = flows.times.values(np.zeros(0, np.int64))[0].type
-    types = {"origin": pa.string(), "destination": pa.string()}
+    types: dict[str, pa.DataType | None] = {"origin": pa.string(), "destination": pa.string()}
     types |= {name: steps if name in TIMES else pa.string() for name in keys} | {"trips": pa.int64()}
     wrong = any(name not in table.column_names or table.schema.field(name).type != kind for name, kind in types.items())
     if wrong or any(table[name].null_count for name in ("origin", "destination", "trips")):
@@ -100,7 +102,7 @@ def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
     return table.select(list(types))
 
 
-def _check(flows: Flows, options: dict[str, object], promise: dict[str, object]) -> None:
+def _check(flows: Flows, options: Mapping[str, object], promise: Mapping[str, object]) -> None:
     if promise.get("kind") != "k-anonymity" or "shapes" in promise:
         raise InputError("the earlier release has no areas of a tree", "name one made with mosaic or a like method")
     if "elsewhere" in promise or "totals" in promise:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import shapely
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
 from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
@@ -26,15 +27,17 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows
-    from flowveil._places import Hierarchy
+    from flowveil._measure import Metrics
+    from flowveil._places import Hierarchy, ZonesLike
     from flowveil._release.release import Release
+    from flowveil._trips import TripsLike
 
 
 def evaluate_flows(
     release: str | Path,
-    trips: Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
@@ -42,7 +45,7 @@ def evaluate_flows(
     k: int | None = None,
     k_weight: float | Literal["auto"] | None = None,
     tiles: str = "tree",
-) -> dict[str, Any]:
+) -> Metrics:
     """Return the metrics of a written release against its trips.
 
     Input options (columns, where, zones) come from the audit file beside the release unless they are given.
@@ -60,14 +63,14 @@ def evaluate_flows(
 def recount(
     release: str | Path,
     content: Release,
-    trips: Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
     weight: str | None = None,
-    **changes: Any,
+    **changes: Any,  # as in build_flows
 ) -> Flows:
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
@@ -105,7 +108,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
     Flows to elsewhere have an origin area: with rectangles, origins come first.
     """
     areas = content.areas.filter(np.array(content.areas["area"].to_pylist(), object) != ELSEWHERE)
-    shape = dict(zip(areas["area"].to_pylist(), shapely.from_wkb(areas["geometry"].to_pylist()), strict=True))
+    shape = dict(zip(texts(areas["area"]), shapely.from_wkb(areas["geometry"].to_pylist()), strict=True))
     names = sorted(shape, key=lambda name: int(name.removeprefix("r:")))
     bounds = np.rint(shapely.bounds(np.array([shape[name] for name in names], object)) * UNIT).astype(np.int64)
     bbox = flows.provenance.bbox
@@ -128,7 +131,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
 
 
 def _numbers(table: pa.Table, end: str) -> IntArray:
-    return np.array([int(name.removeprefix("r:")) for name in table[end].to_pylist()], np.int64)
+    return np.array([int(name.removeprefix("r:")) for name in texts(table[end])], np.int64)
 
 
 def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str | None) -> Published:
@@ -138,7 +141,7 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
         is_total = np.array(table[of_totals].to_pylist(), object) == TOTAL
         totals = np.asarray(table.filter(is_total)["trips"].to_numpy(), np.int64)
         table = table.filter(~is_total)
-    ends = [table["origin"].to_pylist(), table["destination"].to_pylist()]
+    ends = [texts(table["origin"]), texts(table["destination"])]
     trees = flows.origins, flows.destinations
     trips = np.asarray(table["trips"].to_numpy(), np.int64)
     apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]

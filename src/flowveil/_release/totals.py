@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil._difference import Atoms, make_atoms, withhold_exposing
 from flowveil._errors import InputError
@@ -145,7 +146,7 @@ def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
     steps = flows.matrices.drop_columns(list(by))
     step = np.zeros(flows.matrix_count, np.int64)
     if steps.num_columns:
-        begins = steps["time"].cast("int64").to_numpy()
+        begins = steps["time"].cast(pa.int64()).to_numpy()
         _, first, step = np.unique(begins, return_index=True, return_inverse=True)
         steps = steps.take(first)
     time = np.zeros(len(flows), np.int64) if flows.time is None else flows.time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,9 @@ from flowveil._synthetic.plane import CITY_BBOX, to_degrees
 from flowveil._synthetic.zones import Zones, draw_zones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
 
 _FIRST_DAY = datetime(2024, 3, 4, tzinfo=UTC)
 # Every trip starts at or after the first moment and before the second: 14 days from a Monday, without a clock change.
@@ -86,12 +86,13 @@ class City:
         """
         return self._zones.table
 
-    def zone_of(self, lon: npt.ArrayLike, lat: npt.ArrayLike) -> pa.Array:
+    def zone_of(self, lon: FloatArray | Sequence[float], lat: FloatArray | Sequence[float]) -> pa.StringArray:
         """Return the zone id of each point; points outside of the city are null."""
         x, y = np.asarray(lon, dtype=np.float64), np.asarray(lat, dtype=np.float64)
         west, south, east, north = CITY_BBOX
         inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
-        return self._zones.table["zone_id"].combine_chunks().take(pa.array(self._zones.find(x, y), mask=~inside))
+        zones = pa.array(self._zones.find(x, y), pa.int64(), mask=~inside)
+        return cast("pa.StringArray", self._zones.table["zone_id"].combine_chunks().take(zones))
 
     @cached_property
     def _zones(self) -> Zones:
@@ -144,20 +145,20 @@ def _join(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
-def _write_ids(persons: IntArray) -> pa.Array:
+def _write_ids(persons: IntArray) -> Column:
     """Return `p0000042` for 42, without a Python string for each."""
     text = np.empty((len(persons), 1 + _ID_DIGITS), dtype=np.uint8)
     text[:, 0] = ord("p")
     text[:, 1:] = persons.astype(np.uint32)[:, None] // _POWERS % np.uint32(10) + ord("0")
     offsets = np.arange(len(persons) + 1, dtype=np.int32) * text.shape[1]
-    return pa.StringArray.from_buffers(len(persons), pa.py_buffer(offsets), pa.py_buffer(text))
+    return pa.StringArray.from_buffers(len(persons), pa.py_buffer(offsets.data), pa.py_buffer(text.data))
 
 
-def _decode(codes: npt.NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:
+def _decode(codes: npt.NDArray[np.int8], names: tuple[str, ...]) -> Column:
     # Plain text, not a dictionary: readers of every kind take it.
-    return pa.array(names).take(pa.array(codes))
+    return pa.array(names).take(pa.array(codes, pa.int8()))
 
 
-def _to_time(seconds: IntArray | FloatArray) -> pa.Array:
+def _to_time(seconds: IntArray | FloatArray) -> Column:
     microseconds = (int(_FIRST_DAY.timestamp()) + seconds) * 1_000_000
     return pa.array(microseconds).cast(_TIME)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
@@ -41,7 +41,8 @@ def write_city(
     batches = city.batches(trips, ends=ends)
     schema = city.trips(0, ends=ends).schema
     repeated = [name for name in schema.names if name in _REPEATED]
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeated) as writer:
+    kinds: Any = repeated  # the stubs of pyarrow know no list of columns
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=kinds) as writer:
         for batch in batches:
             writer.write_batch(batch)
     return city

@@ -7,7 +7,7 @@ being told apart (Trujillo-Rasua and Domingo-Ferrer).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from flowveil._trajectories.grid import SPACE_LIMIT, TIME_LIMIT
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._trajectories.figures import BaselineFigures
     from flowveil._trajectories.read import Trajectories
 
 BASELINES = ("w4m", "nwa", "tga")
@@ -46,7 +47,7 @@ class Baseline:
     position_error: FloatArray  # meters, of samples that were kept
     time_error: FloatArray  # minutes
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> BaselineFigures:
         """Return the row of the paper's table 2."""
         return {
             "method": self.method,
@@ -61,7 +62,7 @@ class Baseline:
         }
 
 
-def parse_baseline(value: Any) -> str:
+def parse_baseline(value: object) -> str:
     """Return the name of an older method."""
     return parse_choice(value, "baseline", BASELINES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from flowveil._trajectories.pool import Pool
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._trajectories.figures import GapFigures
     from flowveil._trajectories.read import Trajectories
 
 DEFAULT_KS = (2, 5, 10)
@@ -38,7 +39,7 @@ class Gap:
     tail_weight: dict[str, FloatArray]  # total, space, time: one value a user, NaN where there is no spread
     generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> GapFigures:
         """Return the distributions as numbers."""
         total = self.space + self.time
         share = self.time[total > 0] / total[total > 0]
@@ -75,7 +76,7 @@ class Gap:
         return pictures
 
 
-def parse_ks(value: Any) -> list[int]:
+def parse_ks(value: object) -> list[int]:
     """Return several k."""
     return parse_wholes(value, "k", "write it like -k 2,5,10")
 
@@ -186,6 +187,6 @@ def tail_weight(values: FloatArray) -> float:
     return float((tail - middle) / (quartile - middle) / _NORMAL_TAIL) if quartile > middle else float("nan")
 
 
-def _share(true: Any, values: FloatArray) -> float | None:
+def _share(true: BoolArray, values: FloatArray) -> float | None:
     known = np.isfinite(values)
     return float(true[known].mean()) if known.any() else None
