@@ -91,8 +91,7 @@ def build_flows(
     check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
-    index = None if steps is None else steps.index
-    stay = k is not None
+    index, stay = None if steps is None else steps.index, k is not None
     rows = counting(request, places.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
     flows, counted = _count(rows, request, places, (levels, steps), (k, k_weight), strict=strict)
     path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
