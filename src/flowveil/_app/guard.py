@@ -51,7 +51,7 @@ class Guard:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = message | {"headers": [*message.get("headers", []), *own]}
+                message = {**message, "headers": [*message.get("headers", []), *own]}
             await send(message)
 
         refusal = self._refusal(scope)
