@@ -177,9 +177,9 @@ def test_one_file_draws_bits():
     from pathlib import Path
 
     root = Path(fv.__file__).parent
-    files = [path for room in ("noise", "matrices") for path in (root / room).glob("*.py")]
+    files = [path for room in ("_noise", "_matrices") for path in (root / room).glob("*.py")]
 
-    assert [path.name for path in files if "urandom" in path.read_text(encoding="utf-8")] == ["_sparse.py"]
+    assert [path.name for path in files if "urandom" in path.read_text(encoding="utf-8")] == ["sparse.py"]
     assert [path.name for path in files if "import secrets" in path.read_text(encoding="utf-8")] == []
 
 

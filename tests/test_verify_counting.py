@@ -173,7 +173,7 @@ def test_persons_are_counted_like_sets(batches: list[list[tuple[str, int]]], wai
     weight = {name: 1 + sum(map(ord, name)) for rows in batches for name, _ in rows}
     persons = Persons()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(persons, "_FEWEST_ROWS", waiting)
+        patch.setattr("flowveil._verify.persons._FEWEST_ROWS", waiting)
         for rows in batches:
             names, flows = [name for name, _ in rows], np.array([flow for _, flow in rows], np.int64)
             weights = np.array([weight[name] for name in names], np.int64) if weighted else None
