@@ -76,13 +76,12 @@ changelog: $(VENV)/.installed-test
 # `make check`, or all with `make release TESTS=test`. CONTRIBUTING.md has the steps around it.
 TESTS ?= check
 release: $(VENV)/.installed-test
-	rm -rf dist build
+	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
-	$(PYTHON) -m venv build/wheel
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/flowveil-$(VERSION)-py3-none-any.whl
-	cd build && wheel/bin/flowveil demo
-	tar -xzf dist/flowveil-$(VERSION).tar.gz -C build
-	$(MAKE) -C build/flowveil-$(VERSION) $(TESTS)
+	work=$$(mktemp -d) && trap 'rm -rf "$$work"' EXIT && $(PYTHON) -m venv "$$work/wheel" && \
+	"$$work/wheel/bin/python" -m pip install --quiet --disable-pip-version-check dist/flowveil-$(VERSION)-py3-none-any.whl && \
+	"$$work/wheel/bin/flowveil" demo -o "$$work/demo" && \
+	tar -xzf dist/flowveil-$(VERSION).tar.gz -C "$$work" && $(MAKE) -C "$$work/flowveil-$(VERSION)" $(TESTS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import flowveil as fv
 from flowveil._engine import visits
 from flowveil._options import REST
-from flowveil._problem import builder, room
+from flowveil._problem import builder, memory
 from flowveil._processes import peak_memory
 from flowveil.synthetic import CITY_BBOX, write_city
 
@@ -66,8 +66,8 @@ def measure(path, grid, unit, k):
         start_again()
         base = peak_memory()
         later, solve, cells = [], [], []
-        visits.check_room = lambda _, needed, *__: later.append((needed + REST) / 1e6)
-        room.check_room = lambda _, needed, *__: solve.append((needed + REST) / 1e6)
+        visits.check_memory = lambda _, needed, *__: later.append((needed + REST) / 1e6)
+        memory.check_memory = lambda _, needed, *__: solve.append((needed + REST) / 1e6)
         check_cells = builder.check_cells
         builder.check_cells = lambda flows, count: cells.append(count) or check_cells(flows, count)
         flows = fv.build_flows(path, grid, memory=MEMORY, **options)

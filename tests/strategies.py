@@ -33,5 +33,6 @@ def small_flows(draw):
         origin=np.array([pair[0] for pair in pairs]),
         destination=np.array([pair[1] for pair in pairs]),
         trips=np.array(trips),
+        edges=np.array([0, len(trips)]),
         people=people,
     )

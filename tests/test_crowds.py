@@ -163,7 +163,7 @@ def flows_of_matrices(draw):
             person=np.concatenate([part.people.person for part in parts]),
             weight=weight,
         ),
-        matrix=np.repeat(np.arange(len(parts)), np.diff(start)),
+        edges=start,
         matrices=pa.table({"time": np.arange(len(parts))}),
     )
 
@@ -171,7 +171,7 @@ def flows_of_matrices(draw):
 def inside(flows, matrix, origin, destination):
     """Return which tile pairs lie in a pair of nodes."""
     ends = (flows.origins, flows.origin, origin), (flows.destinations, flows.destination, destination)
-    found = np.ones(len(flows), bool) if flows.matrix is None else flows.matrix == matrix
+    found = flows.matrix == matrix
     for tree, leaves, node in ends:
         found &= [node in ancestors(tree, leaf) for leaf in leaves.tolist()]
     return found
@@ -248,7 +248,7 @@ def test_groups_of_several_matrices_are_refused():
         trips=np.array([2, 1, 1]),
         weight=np.array([2, 1, 1]) * WEIGHT_UNIT,
         people=replace(flows.people, pair=np.array([0, 0, 1, 2]), person=np.array([0, 1, 2, 0])),
-        matrix=np.array([0, 0, 1]),
+        edges=np.array([0, 2, 3]),
         matrices=pa.table({"time": [0, 1]}),
     )
 

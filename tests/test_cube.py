@@ -115,14 +115,14 @@ def test_keys_do_not_overflow():
 
     one = np.array([1])
     with pytest.raises(InputError, match="too large"):
-        _ = Many(Flows(None, tree, tree, one, one, one), Requirement(1), 0).cube
+        _ = Many(Flows(None, tree, tree, one, one, one, np.array([0, 1])), Requirement(1), 0).cube
 
 
 def test_unknown_loss_and_missing_weights():
     """A loss that does not exist and a weight test without weights are refused with a hint."""
     tree, _ = Hierarchy.from_parents(np.array([-1, 0, 0]), np.arange(3, dtype=np.uint64))
     one = np.array([1])
-    flows = Flows(None, tree, tree, one, one, one)
+    flows = Flows(None, tree, tree, one, one, one, np.array([0, 1]))
 
     with pytest.raises(UnknownNameError, match="metres"):
         _ = Problem(flows, Requirement(1), 0, loss="meter").cube

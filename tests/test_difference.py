@@ -25,6 +25,7 @@ def flows_of(persons):
         origin=np.arange(1, len(persons) + 1),
         destination=np.ones(len(persons), np.int64),
         trips=np.array([len(who) for who in persons]),
+        edges=np.array([0, len(persons)]),
         people=People(pair, np.concatenate([sorted(who) for who in persons]).astype(np.int64), None),
     )
 

@@ -152,3 +152,18 @@ def test_nothing_shadows_a_module():
 
     assert len(names) > 200
     assert shadowed == []
+
+
+def test_any_has_a_reason():
+    """Where a type is left open, a comment on the same line or right above says why."""
+    bare = []
+    for file in sorted(HOUSE.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Name) and node.id == "Any":
+                here, above = lines[node.lineno - 1], lines[node.lineno - 2].strip()
+                if "# " not in here and not above.startswith("# "):
+                    bare.append(f"{file.relative_to(HOUSE)}:{node.lineno} {here.strip()}")
+
+    assert bare == []

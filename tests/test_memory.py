@@ -16,8 +16,8 @@ from flowveil._engine import visits
 from flowveil._engine.duckdb import connection, make_room
 from flowveil._errors import InputError
 from flowveil._flows.assemble import _order
-from flowveil._options import check_room, parse_memory
-from flowveil._problem import room
+from flowveil._options import check_memory, parse_memory
+from flowveil._problem import memory
 from flowveil.synthetic import write_city
 
 # Makes a release and prints what Python and its libraries had before, and the most memory in the end, in bytes.
@@ -60,10 +60,10 @@ def test_what_is_no_amount(text):
 def test_the_message_says_how_much():
     """What is needed and what is allowed, in numbers that people read."""
     with pytest.raises(InputError, match=r"these need about 6\.0 GB of memory, and 2\.0 GB are allowed") as error:
-        check_room(2_000_000_000, 6e9, "these", "buy some")
+        check_memory(2_000_000_000, 6e9, "these", "buy some")
 
     assert error.value.hint == "buy some"
-    check_room(None, 1e30, "these", "")
+    check_memory(None, 1e30, "these", "")
 
 
 @pytest.mark.parametrize("unit", [None, "person_id"])
@@ -85,7 +85,7 @@ def test_arrays_that_do_not_fit_are_never_fetched(city_trips, monkeypatch, unit)
 
 def test_cells_that_do_not_fit_are_not_kept(city_trips, monkeypatch):
     """A small k has more pairs of areas to choose from, which is known only when they are found."""
-    monkeypatch.setattr(room, "_SOLVING", (0, 0, 100_000))
+    monkeypatch.setattr(memory, "_SOLVING", (0, 0, 100_000))
     flows = fv.build_flows(city_trips, "h3:8", memory="100MB")
     free = fv.build_flows(city_trips, "h3:8")
 

@@ -62,7 +62,7 @@ def published_flows(draw):
         pair = int(flows.origin[0]), int(flows.destination[0])
         chosen = [(*pair, int(flows.trips[0]))]
     origin, destination, trips = map(np.array, zip(*chosen, strict=True))
-    return flows, Published(origin, destination, trips)
+    return flows, Published(origin, destination, trips, np.zeros_like(trips))
 
 
 @settings(max_examples=300, deadline=None)

@@ -49,7 +49,7 @@ def with_matrices(flows: Flows, matrix: list[int]) -> Flows:
         trips=flows.trips[order],
         weight=None if flows.weight is None else flows.weight[order],
         people=people,
-        matrix=numbers[order],
+        edges=np.append(0, np.cumsum(np.bincount(numbers))),
         matrices=pa.table({"time": np.arange(numbers.max() + 1)}),
     )
 

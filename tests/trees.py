@@ -76,6 +76,7 @@ def make_flows(origins, destinations, trips, weight, has_people, places=None):
         origin=np.array([origin for origin, _ in pairs], np.int64),
         destination=np.array([destination for _, destination in pairs], np.int64),
         trips=counts,
+        edges=np.array([0, len(pairs)]),
         weight=weights,
         people=People(pair, person, weight) if has_people else None,
     )

@@ -7,7 +7,7 @@ import zipfile
 from importlib.metadata import version
 from importlib.resources import files as resources
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -21,12 +21,17 @@ from flowveil._app.jobs import DONE, Jobs
 from flowveil._app.settings import SettingError, Settings
 from flowveil._app.tasks import RELEASE
 from flowveil._errors import FlowveilError, InputError
+from flowveil._folder import Json  # noqa: TC001  FastAPI reads annotations at run time
 from flowveil._methods import methods
 from flowveil._problem import LOSSES
 from flowveil._synthetic import write_demo_city
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from flowveil._app.jobs import Job
+    from flowveil._methods import Method
+
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DEMO = "flowveil-demo.trips.parquet"  # what `flowveil demo` calls it
@@ -44,7 +49,7 @@ def make_api(folder: Path, upload_limit: int) -> tuple[FastAPI, Jobs]:
     _add_releases(api, files, jobs)
 
     @api.get("/api/about")
-    def about() -> dict[str, Any]:
+    def about() -> dict[str, Json]:
         return {
             "version": version("flowveil"),
             "upload_limit": upload_limit,
@@ -56,7 +61,7 @@ def make_api(folder: Path, upload_limit: int) -> tuple[FastAPI, Jobs]:
     return api, jobs
 
 
-def _describe(method: Any) -> dict[str, Any]:
+def _describe(method: Method) -> dict[str, Json]:
     return {
         "name": method.name,
         "family": method.family,
@@ -111,7 +116,7 @@ def _add_page(api: FastAPI) -> None:
 
 def _add_files(api: FastAPI, files: Files) -> None:
     @api.put(UPLOAD)
-    async def upload(request: Request, name: str, kind: str = "trips") -> dict[str, Any]:
+    async def upload(request: Request, name: str, kind: str = "trips") -> dict[str, Json]:
         length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > files.limit:
             raise TooLargeError(files.limit)
@@ -127,56 +132,56 @@ def _add_files(api: FastAPI, files: Files) -> None:
         return {"id": stored.id, "name": stored.name, "bytes": stored.bytes}
 
     @api.post("/api/demo")
-    async def demo() -> dict[str, Any]:
+    async def demo() -> dict[str, Json]:
         with files.begin(_DEMO, "trips") as incoming:
             await run_in_threadpool(incoming.fill, write_demo_city)
             stored = incoming.finish()
         return {"id": stored.id, "name": stored.name, "bytes": stored.bytes}
 
     @api.delete("/api/files/{key}")
-    def remove(key: str) -> dict[str, Any]:
+    def remove(key: str) -> dict[str, Json]:
         files.remove(key)
         return {}
 
 
 def _add_jobs(api: FastAPI, files: Files, jobs: Jobs) -> None:
-    def about(job: Any) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(files.with_names(json.dumps(job.about())))
+    def about(job: Job) -> dict[str, Json]:
+        content: dict[str, Json] = json.loads(files.with_names(json.dumps(job.about())))
         return content
 
     @api.post("/api/columns/{key}")
-    def columns(key: str) -> dict[str, Any]:
+    def columns(key: str) -> dict[str, Json]:
         return about(jobs.submit("columns", {"path": str(files[key].path)}))
 
     @api.post("/api/zones/{key}")
-    def zones(key: str) -> dict[str, Any]:
+    def zones(key: str) -> dict[str, Json]:
         return about(jobs.submit("zones", {"path": str(files[key].path), "columns": {}}))
 
     @api.post("/api/count")
-    def count(settings: Settings) -> dict[str, Any]:
+    def count(settings: Settings) -> dict[str, Json]:
         return about(jobs.submit("count", {"places": settings.places(files)}))
 
     @api.post("/api/frontier")
-    def frontier(settings: Settings) -> dict[str, Any]:
+    def frontier(settings: Settings) -> dict[str, Json]:
         return about(jobs.submit("frontier", {"places": settings.places(files), "demand": settings.demand()}))
 
     @api.post("/api/anonymize")
-    def anonymize(settings: Settings) -> dict[str, Any]:
+    def anonymize(settings: Settings) -> dict[str, Json]:
         command = settings.command(files)  # raises on what no command line can say
-        arguments: dict[str, Any] = {"places": settings.places(files), "demand": settings.demand()}
+        arguments: dict[str, Json] = {"places": settings.places(files), "demand": settings.demand()}
         arguments |= {"steer": settings.steer(), "report": settings.report, "folder": None}
         return about(jobs.submit("anonymize", arguments)) | {"command": command}
 
     @api.post("/api/command")
-    def command(settings: Settings) -> dict[str, Any]:
+    def command(settings: Settings) -> dict[str, Json]:
         return {"command": settings.command(files)}
 
     @api.get("/api/jobs/{key}")
-    def job(key: str) -> dict[str, Any]:
+    def job(key: str) -> dict[str, Json]:
         return about(jobs[key])
 
     @api.delete("/api/jobs/{key}")
-    def cancel(key: str) -> dict[str, Any]:
+    def cancel(key: str) -> dict[str, Json]:
         return about(jobs.cancel(key))
 
 

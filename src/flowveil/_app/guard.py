@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _MOST_JSON = 100_000  # bytes of a request that is not an upload
 UPLOAD = "/api/upload"
@@ -48,10 +48,10 @@ class Guard:
                 await self._app(scope, receive, send)
             return
 
-        async def send_guarded(message: Any) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = message | {"headers": [*message.get("headers", []), *own]}
+                message = {**message, "headers": [*message.get("headers", []), *own]}
             await send(message)
 
         refusal = self._refusal(scope)

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._app.tasks import do_task
 from flowveil._errors import FlowveilError, InputError
@@ -17,6 +17,8 @@ from flowveil._processes import Worker
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from flowveil._folder import Json
 
 WAITING, RUNNING, DONE, FAILED, CANCELED = "waiting", "running", "done", "failed", "canceled"
 _MOST_WAITING = 20
@@ -29,11 +31,11 @@ class Job:
 
     id: str
     kind: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Json]
     folder: Path  # for what it writes
     state: str = WAITING
     stage: str = "waiting"
-    result: dict[str, Any] | None = None
+    result: dict[str, Json] | None = None
     error: str | None = None
     hint: str | None = None
     began: float = field(default_factory=time.monotonic)
@@ -43,7 +45,7 @@ class Job:
         """Keep what is being done."""
         self.stage = stage
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Json]:
         """Return what the page may know."""
         names = ("id", "kind", "state", "stage", "result", "error", "hint")
         return {name: getattr(self, name) for name in names} | {
@@ -71,7 +73,7 @@ class Jobs:
             raise InputError("there is no such job", "start it again")
         return self._jobs[key]
 
-    def submit(self, kind: str, arguments: dict[str, Any]) -> Job:
+    def submit(self, kind: str, arguments: dict[str, Json]) -> Job:
         """Put a job at the end of the queue; a folder of None becomes the job's own."""
         name = secrets.token_hex(8)
         folder = self._folder / name

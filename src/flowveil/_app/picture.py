@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -11,8 +11,11 @@ from flowveil._folder import key_columns
 from flowveil._report import land
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
+    from shapely.geometry.base import BaseGeometry
 
+    from flowveil._folder import Json
     from flowveil._matrices import NoisyRelease
     from flowveil._release import Release
 
@@ -23,7 +26,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 _SMALLEST = 0.05  # degrees: extent of a release that is one point
 
 
-def picture(release: Release | NoisyRelease) -> dict[str, Any]:
+def picture(release: Release | NoisyRelease) -> dict[str, Json]:
     """Return a release for the map; it is computed from the release alone."""
     areas = {row["area"]: row for row in release.areas.drop_columns("geometry").to_pylist()}
     number = {area: place for place, area in enumerate(areas)}
@@ -60,10 +63,10 @@ def _labels(flows: pa.Table, columns: list[str], steps: str) -> list[str] | None
     return [", ".join(each) for each in zip(*parts, strict=True)]
 
 
-def _label(name: str, value: Any, steps: str) -> str:
+def _label(name: str, value: object, steps: str) -> str:
     if name != "time":
         return f"{name} {'unknown' if value is None else value}"
-    if steps == "hour-of-week":
+    if steps == "hour-of-week" and isinstance(value, int):
         return f"{value // 24 + 1} {_DAYS[value // 24]} {value % 24:02}:00"  # the number puts days in order
     return (
         f"{value:02}:00"
@@ -74,7 +77,7 @@ def _label(name: str, value: Any, steps: str) -> str:
     )
 
 
-def _extent(geometry: Any, areas: dict[str, dict[str, Any]]) -> list[float]:
+def _extent(geometry: npt.NDArray[np.object_], areas: dict[str, dict[str, Json]]) -> list[float]:
     """Return west, south, east, north of all that has a place; the world if nothing has."""
     points = [(row["lon"], row["lat"]) for row in areas.values() if row["lon"] is not None]
     bounds = shapely.total_bounds(geometry)
@@ -94,7 +97,7 @@ def _widened(extent: list[float]) -> tuple[float, float, float, float]:
     return max(west - reach, -180.0), max(south - reach, -85.0), min(east + reach, 180.0), min(north + reach, 85.0)
 
 
-def _rings(shape: shapely.Geometry | None, tolerance: float) -> list[list[list[list[float]]]]:
+def _rings(shape: BaseGeometry | None, tolerance: float) -> list[list[list[list[float]]]]:
     """Return the polygons of a shape as rings of points, no finer than the eye."""
     if shape is None or shape.is_empty:
         return []

@@ -7,7 +7,7 @@ import signal
 import socket
 import webbrowser
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -70,7 +70,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
 def _ended_by_signals() -> Iterator[None]:
     """Turn signals that would end the process into an exception, so that everything is cleaned up."""
 
-    def leave(number: int, _: Any) -> None:
+    def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

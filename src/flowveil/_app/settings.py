@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flowveil._app.files import Files
+    from flowveil._folder import Json
 
 
 class SettingError(InputError):
     """A setting that cannot be used."""
 
 
-def _read(parse: Callable[[Any], Any]) -> BeforeValidator:
+def _read(parse: Callable[[object], object]) -> BeforeValidator:
     """Return how a setting is read: as the library reads it, so that nothing else is taken for a number."""
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> object:
         try:
             return parse(value)
         except InputError as error:
@@ -68,7 +69,7 @@ class Settings(BaseModel):
     report: bool = False
     options: Words = {}
 
-    def places(self, files: Files) -> dict[str, Any]:
+    def places(self, files: Files) -> dict[str, Json]:
         """Return which trips are counted between which places, for the worker: equal settings give equal texts."""
         zones = None if self.zones is None else str(files[self.zones].path)
         return self.model_dump(include={*_TRIP_NAMES, "columns"}) | {
@@ -76,11 +77,11 @@ class Settings(BaseModel):
             "zones": zones,
         }
 
-    def demand(self) -> dict[str, Any]:
+    def demand(self) -> dict[str, Json]:
         """Return what is asked of the method, as `frontier` takes it."""
         return self.model_dump(include={"method", "k", "k_weight", "min_tiles", "loss", "options"})
 
-    def steer(self) -> dict[str, Any]:
+    def steer(self) -> dict[str, Json]:
         """Return what else `anonymize` takes."""
         return self.model_dump(include={"max_suppression", "elsewhere"})
 

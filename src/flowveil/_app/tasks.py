@@ -20,6 +20,8 @@ from flowveil._release import read_flows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from flowveil._folder import Json
+
     Tell = Callable[[str], None]
 
 RELEASE = "out"
@@ -30,7 +32,7 @@ _MOST_BYTES = {"trips": 1_000_000_000_000, "zones": 4_000_000_000}
 _SHARE_OF_MEMORY = 0.9  # a file that unfolds beyond all bounds must not take the computer with it
 
 
-def do_task(order: tuple[str, dict[str, Any]], tell: Tell) -> dict[str, Any]:
+def do_task(order: tuple[str, dict[str, Json]], tell: Tell) -> dict[str, Json]:
     """Do one task, given its kind and arguments; `tell` hears what is being done."""
     kind, arguments = order
     return _tasks().run(kind, arguments, tell)
@@ -55,9 +57,9 @@ class Tasks:
 
     counted: dict[str, fv.Flows] = field(default_factory=dict)
 
-    def run(self, kind: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    def run(self, kind: str, arguments: dict[str, Json], tell: Tell) -> dict[str, Json]:
         """Do one task; `tell` hears what is being done."""
-        tasks: dict[str, Callable[..., dict[str, Any]]] = {
+        tasks: dict[str, Callable[..., dict[str, Json]]] = {
             "columns": self.columns,
             "zones": self.zones,
             "count": self.count,
@@ -66,14 +68,14 @@ class Tasks:
         }
         return tasks[kind](tell, **arguments)
 
-    def columns(self, tell: Tell, path: str) -> dict[str, Any]:
+    def columns(self, tell: Tell, path: str) -> dict[str, Json]:
         """Return the columns of a file of trips and which of them are understood."""
         tell("looking at the columns")
         _refuse_bombs(path, "trips")
         trips = fv.read_trips(path)
         return {"columns": list(trips.available), "known": trips.columns}
 
-    def zones(self, tell: Tell, path: str, columns: dict[str, str]) -> dict[str, Any]:
+    def zones(self, tell: Tell, path: str, columns: dict[str, str]) -> dict[str, Json]:
         """Return how many zones a file holds and its columns."""
         tell("looking at the zones")
         _refuse_bombs(path, "zones")
@@ -81,7 +83,7 @@ class Tasks:
         drawn = sum(shape is not None for shape in table.geometry)
         return {"zones": len(table.ids), "columns": list(table.columns), "shapes": drawn}
 
-    def count(self, tell: Tell, places: dict[str, Any]) -> dict[str, Any]:
+    def count(self, tell: Tell, places: dict[str, Json]) -> dict[str, Json]:
         """Count the flows and return what was found and what could not be used."""
         flows = self._flows(tell, places)
         story = flows.provenance
@@ -95,7 +97,7 @@ class Tasks:
             "persons": None if flows.people is None else int(flows.people.person.max()) + 1,
         }
 
-    def frontier(self, tell: Tell, places: dict[str, Any], demand: dict[str, Any]) -> dict[str, Any]:
+    def frontier(self, tell: Tell, places: dict[str, Json], demand: dict[str, Json]) -> dict[str, Json]:
         """Return the frontier as rows."""
         flows = self._flows(tell, places)
         tell(f"following the frontier of {demand['method']}")
@@ -104,13 +106,13 @@ class Tasks:
     def anonymize(
         self,
         tell: Tell,
-        places: dict[str, Any],
-        demand: dict[str, Any],
-        steer: dict[str, Any],
+        places: dict[str, Json],
+        demand: dict[str, Json],
+        steer: dict[str, Json],
         folder: str,
         *,
         report: bool,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Json]:
         """Make, write, verify and measure a release; draw its map from what was written."""
         flows = self._flows(tell, places)
         tell(f"anonymizing {flows.total:,} trips with {demand['method']}")
@@ -130,7 +132,7 @@ class Tasks:
             "notes": list(release.notes),
         }
 
-    def _flows(self, tell: Tell, places: dict[str, Any]) -> fv.Flows:
+    def _flows(self, tell: Tell, places: dict[str, Json]) -> fv.Flows:
         key = json.dumps(places, sort_keys=True)
         if key not in self.counted:
             tell("counting trips")
@@ -141,7 +143,12 @@ class Tasks:
 
 
 def _count(
-    trips: str, columns: dict[str, str], grid: str | None, zones: str | None, by: str | None, **options: Any
+    trips: str,
+    columns: dict[str, str],
+    grid: str | None,
+    zones: str | None,
+    by: str | None,
+    **options: Any,  # of build_flows
 ) -> fv.Flows:
     _refuse_bombs(trips, "trips")
     if zones is not None:

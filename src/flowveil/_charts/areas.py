@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
+from flowveil._arrays import texts, whole_numbers
+
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
@@ -24,7 +26,7 @@ _MARK = "#d1495b"
 def areas_svg(flows: pa.Table, areas: pa.Table, title: str, place: tuple[float, float] | None = None) -> str:
     """Draw two maps: at the left every origin area, at the right the destinations of the flows from one place.
 
-    flows, areas: the tables of a release. place: lon and lat; by default the centre of the busiest origin area.
+    flows, areas: the tables of a release. place: lon and lat; by default the center of the busiest origin area.
     """
     origins, destinations = _Side.read(areas, "origin"), _Side.read(areas, "destination")
     place = place or _busiest(flows, origins)
@@ -32,7 +34,7 @@ def areas_svg(flows: pa.Table, areas: pa.Table, title: str, place: tuple[float, 
     frame = _Frame.around([*origins.shapes, *destinations.shapes])
     width = 2 * _PANEL + _GAP + 2 * _MARGIN
     height = _HEAD + _PANEL + _FOOT
-    starts = sorted(set(leaving["origin"].to_pylist()))
+    starts = sorted(set(texts(leaving["origin"])))
     left = [*_outlines(frame, origins), *_filled(frame, origins, dict.fromkeys(starts, _MARK), 0.35)]
     right = [*_filled(frame, destinations, _shades(leaving, destinations), 0.85)]
     counted = f"{leaving.num_rows:,} flows leave from {len(starts)} area{'s' if len(starts) != 1 else ''} that hold it"
@@ -100,7 +102,7 @@ class _Frame:
 
 def _busiest(flows: pa.Table, origins: _Side) -> tuple[float, float]:
     trips: dict[str, int] = {}
-    for name, count in zip(flows["origin"].to_pylist(), flows["trips"].to_pylist(), strict=True):
+    for name, count in zip(texts(flows["origin"]), whole_numbers(flows["trips"]), strict=True):
         trips[name] = trips.get(name, 0) + count
     sizes = shapely.area(origins.shapes)
     best = max(range(len(sizes)), key=lambda row: trips.get(str(origins.names[row]), 0) / sizes[row])
@@ -111,7 +113,7 @@ def _busiest(flows: pa.Table, origins: _Side) -> tuple[float, float]:
 def _shades(leaving: pa.Table, destinations: _Side) -> dict[str, str]:
     """Shade destination areas by trips per square kilometer, in steps of equal numbers of areas."""
     trips: dict[str, int] = {}
-    for name, count in zip(leaving["destination"].to_pylist(), leaving["trips"].to_pylist(), strict=True):
+    for name, count in zip(texts(leaving["destination"]), whole_numbers(leaving["trips"]), strict=True):
         trips[name] = trips.get(name, 0) + count
     rows: IntArray = np.array([row for row, name in enumerate(destinations.names) if name in trips], np.int64)
     if not len(rows):

@@ -104,5 +104,5 @@ class _Scale:
 
 def _points(table: pa.Table) -> list[tuple[float, float]]:
     """Return (percent left out, gbar), ascending."""
-    shares, gbars = table["suppressed"].to_pylist(), table["gbar"].to_pylist()
+    shares, gbars = table["suppressed"].to_numpy().tolist(), table["gbar"].to_numpy().tolist()
     return sorted((100 * share, gbar) for share, gbar in zip(shares, gbars, strict=True))

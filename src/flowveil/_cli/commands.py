@@ -50,7 +50,7 @@ app.command("serve")(serve.serve)
 app.add_typer(trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.
-_BAD_USAGE: Any = typer.BadParameter.__mro__[2]
+_BAD_USAGE: Any = typer.BadParameter.__mro__[2]  # Any: of one of two modules
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
 
 

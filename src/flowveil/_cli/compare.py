@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,8 +14,8 @@ from rich.table import Table
 import flowveil as fv
 from flowveil._cli.options import NUMBER, WHOLE, AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, number, takes
 from flowveil._cli.terminal import note, print_json
-from flowveil._compare import MOST_SECONDS, check_target, markdown, parse_comparison, shown, write_comparison
-from flowveil._options import DEFAULT_K, parse_epsilon, parse_k, parse_max_suppression
+from flowveil._compare import MOST_SECONDS, Row, check_target, markdown, parse_comparison, shown, write_comparison
+from flowveil._options import DEFAULT_K, Keywords, parse_epsilon, parse_k, parse_max_suppression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ def compare(
     """Run methods side by side, each in a process of its own. The figures are private."""
     if output is not None:
         check_target(output, overwrite=overwrite)
-    keywords: dict[str, Any] = {
+    keywords: Keywords = {
         "max_suppression": max_suppression,
         "k_weight": k_weight,
         "min_tiles": min_tiles,
@@ -88,7 +88,7 @@ def compare(
 
 
 @contextmanager
-def _live() -> Iterator[Callable[[list[dict[str, Any]], str, float, int | None], None] | None]:
+def _live() -> Iterator[Callable[[list[Row], str, float, int | None], None] | None]:
     """Show a table that fills while methods run; nothing when stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -96,14 +96,14 @@ def _live() -> Iterator[Callable[[list[dict[str, Any]], str, float, int | None],
         return
     with Live(console=console, transient=True, refresh_per_second=4) as live:
 
-        def watch(rows: list[dict[str, Any]], method: str, seconds: float, memory: int | None) -> None:
-            running = {"method": method, "status": "running", "seconds": seconds}
-            live.update(_picture([*rows, running | ({} if memory is None else {"memory_mb": memory / 1e6})]))
+        def watch(rows: list[Row], method: str, seconds: float, memory: int | None) -> None:
+            running: Row = {"method": method, "status": "running", "seconds": seconds}
+            live.update(_picture([*rows, running if memory is None else {**running, "memory_mb": memory / 1e6}]))
 
         yield watch
 
 
-def _picture(rows: list[dict[str, Any]]) -> Table:
+def _picture(rows: list[Row]) -> Table:
     picture = Table(*_SHOWN)
     for row in rows:
         picture.add_row(*(shown(name, row.get(name)) for name in _SHOWN))

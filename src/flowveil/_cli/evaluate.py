@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,8 @@ from flowveil._options import parse_k
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from flowveil._folder import Json
 
 
 def evaluate(
@@ -38,9 +40,9 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         options.tell_input(folder, columns, where)
-        figures = fv.evaluate(
+        figures: dict[str, Json] = fv.evaluate(
             folder,
-            options.with_query(against, query),
+            options.with_query(against, query) or against,
             zones=zones,
             columns=columns,
             where=where,
@@ -63,7 +65,7 @@ def evaluate(
     typer.echo("These figures are computed from the true trips: keep them private.", err=True)
 
 
-def _print(figures: Mapping[str, Any]) -> None:
+def _print(figures: Mapping[str, Json]) -> None:
     for name, value in figures.items():
         text = (
             ", ".join(f"{part} {show(number)}" for part, number in value.items())

@@ -42,19 +42,19 @@ def frontier(
         doing("reading trips")
         flows = trips.flows(doing.rows, **crowds)
         doing(f"following the frontier of {demand.method}")
-        table = fv.frontier(flows, points=points, **demand.keywords())
+        curve = fv.frontier(flows, points=points, **demand.keywords())
     if output is not None:
         with private_file(output, overwrite=overwrite) as new:
-            new.write_text(frontier_svg(table, demand.method), encoding="utf-8")
+            new.write_text(frontier_svg(curve.table, demand.method), encoding="utf-8")
     if as_json:
-        print_json(table.to_pylist())
+        print_json(curve.table.to_pylist())
         return
     typer.echo(f"{'lambda':>12} {'gbar':>10} {'suppressed':>11} {'flows':>9} {'origins':>9} {'destinations':>13}")
-    for row in table.to_pylist():
+    for row in curve.table.to_pylist():
         typer.echo(
             f"{row['lambda']:12.4g} {show(row['gbar']):>10} {row['suppressed']:11.3%} {row['flows']:9,}"
             f" {row['origin_areas']:9,} {row['destination_areas']:13,}"
         )
     typer.echo()
-    typer.echo(frontier_text(table))
+    typer.echo(frontier_text(curve.table))
     typer.echo("Pick a point: --max-suppression SHARE, or --max-gbar TILES, with flowveil anonymize.")

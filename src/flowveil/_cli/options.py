@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_type_hints
 
 import typer
 
 import flowveil as fv
 from flowveil._cli.terminal import note
-from flowveil._engine import DUCKDB, describe_input, open_source
+from flowveil._engine import DUCKDB, QuerySource, describe_input, open_source
 from flowveil._errors import InputError
 from flowveil._folder import read_audit, remembered
-from flowveil._options import DEFAULT_LOSS, PRESETS, parse_columns, parse_k, parse_k_weight, parse_min_tiles
+from flowveil._options import DEFAULT_LOSS, PRESETS, Keywords, parse_columns, parse_k, parse_k_weight, parse_min_tiles
 from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from _typeshed import DataclassInstance
+    from typer.models import OptionInfo
 
-def number(*names: str, parse: Callable[[Any], Any], metavar: str, help: str) -> Any:  # noqa: A002  as Typer calls it
+
+def number(*names: str, parse: Callable[[str], object], metavar: str, help: str) -> OptionInfo:  # noqa: A002  as Typer calls it
     """Return an option whose text the library reads; what it says of a wrong one is said of the option."""
 
-    def read(text: Any) -> Any:
+    def read(text: str) -> object:
         try:
             return parse(text)
         except InputError as error:
@@ -33,7 +36,7 @@ def number(*names: str, parse: Callable[[Any], Any], metavar: str, help: str) ->
             wrong.hint = error.hint  # type: ignore[attr-defined]
             raise wrong from None
 
-    return typer.Option(*names, parser=read, metavar=metavar, help=help)
+    return cast("OptionInfo", typer.Option(*names, parser=read, metavar=metavar, help=help))
 
 
 WHOLE, NUMBER = "<int>", "<float>"
@@ -114,7 +117,7 @@ class TripOptions:
         watch: Callable[[int, int | None], None] | None = None,
         *,
         k: int | None = None,
-        k_weight: Any = None,
+        k_weight: float | Literal["auto"] | None = None,
     ) -> fv.Flows:
         """Read and count the trips; tell what was dropped. With k, persons stay on the cluster."""
         flows = fv.build_flows(
@@ -166,19 +169,19 @@ class DemandOptions:
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
     ] = None
 
-    def keywords(self) -> dict[str, Any]:
+    def keywords(self) -> Keywords:
         """Return the options as the Python API takes them."""
         found = {item.name: getattr(self, item.name) for item in fields(self)}
         return found | {"options": found.pop("option")}
 
 
-def warn_of_one(k: int, k_weight: Any) -> None:
+def warn_of_one(k: int, k_weight: object) -> None:
     """Say that a k of 1 protects nobody."""
     if k == 1 and k_weight is None:
         note("WARNING: k is 1, which protects nobody")
 
 
-def given(*groups: Any) -> dict[str, Any]:
+def given(*groups: DataclassInstance) -> Keywords:
     """Return the options that were given, those that are not as they are by default, by their names in Python."""
     return {
         item.name: getattr(group, item.name)
@@ -195,13 +198,13 @@ def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
         note(sentence)
 
 
-def with_query(source: str | None, query: str | None) -> Any:
+def with_query(source: str | None, query: str | None) -> str | QuerySource | None:
     """Return the trips of an INPUT and its --query, for functions that open trips themselves; None without INPUT."""
     if query is None:
         return source
     if source is None:
         raise InputError("a query was given, but no database", "add --against postgresql://USER@HOST/DATABASE")
-    return open_source(source, query)
+    return cast("QuerySource", open_source(source, query))
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -212,7 +215,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
         shared = [[_parameter(group, item) for item in fields(group)] for group in groups]
 
         @wraps(command)
-        def run(**values: Any) -> None:
+        def run(**values: object) -> None:
             filled = [
                 group(**{parameter.name: values.pop(parameter.name) for parameter in parameters})
                 for group, parameters in zip(groups, shared, strict=True)
@@ -228,7 +231,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
     return extend
 
 
-def _parameter(group: type, item: Any) -> inspect.Parameter:
+def _parameter(group: type, item: Field[object]) -> inspect.Parameter:
     default = inspect.Parameter.empty if item.default is MISSING else item.default
     hint = get_type_hints(group, include_extras=True)[item.name]
     return inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

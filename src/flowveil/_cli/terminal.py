@@ -6,14 +6,14 @@ import json
 import time
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class Doing:
@@ -63,12 +63,12 @@ def warn(text: str) -> None:
     typer.echo(f"warning: {text}", err=True)
 
 
-def print_json(content: Mapping[str, Any] | list[Any]) -> None:
+def print_json(content: Mapping[str, object] | Sequence[object]) -> None:
     """Print one JSON value on stdout."""
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def show(value: Any) -> str:
+def show(value: object) -> str:
     """Return a number as people write it."""
     if value is None:
         return "does not apply"

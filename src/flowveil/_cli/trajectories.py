@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +28,7 @@ from flowveil._cli.terminal import note, print_json, progress, show
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
-from flowveil._options import parse_users
+from flowveil._options import Keywords, parse_users
 from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
@@ -91,7 +91,7 @@ def anonymize(
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
     check_target(output, overwrite=overwrite)
-    keywords: dict[str, Any] = {
+    keywords: Keywords = {
         "variant": variant,
         "max_extent": max_extent,
         "max_duration": max_duration,
@@ -134,7 +134,7 @@ def verify(
 @takes(SampleOptions)
 def gap(
     samples: SampleOptions,
-    k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",
+    k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
     plots: Plots = None,
     overwrite: OverwritePlots = False,
@@ -208,7 +208,7 @@ def _draw(folder: Path | None, pictures: dict[str, str], *, overwrite: bool) -> 
                 new.write_text(text, encoding="utf-8")
 
 
-def _tell(figures: dict[str, Any], as_json: bool) -> None:
+def _tell(figures: Mapping[str, object], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
@@ -217,7 +217,7 @@ def _tell(figures: dict[str, Any], as_json: bool) -> None:
     typer.echo("These figures are computed from the true samples: keep them private.", err=True)
 
 
-def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
+def _lines(figures: Mapping[str, object], indent: str = "") -> list[str]:
     lines = []
     for name, value in figures.items():
         if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
@@ -231,7 +231,7 @@ def _lines(figures: dict[str, Any], indent: str = "") -> list[str]:
 
 
 def _summary(release: paths.TrajectoryRelease) -> str:
-    facts: dict[str, Any] = release.audit
+    facts = release.audit
     return (
         f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
         f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"

@@ -2,6 +2,15 @@
 
 from flowveil._compare.comparison import MOST_SECONDS, compare, parse_comparison
 from flowveil._compare.folder import check_target, write_comparison
-from flowveil._compare.table import markdown, shown
+from flowveil._compare.table import Row, markdown, shown
 
-__all__ = ["MOST_SECONDS", "check_target", "compare", "markdown", "parse_comparison", "shown", "write_comparison"]
+__all__ = [
+    "MOST_SECONDS",
+    "Row",
+    "check_target",
+    "compare",
+    "markdown",
+    "parse_comparison",
+    "shown",
+    "write_comparison",
+]

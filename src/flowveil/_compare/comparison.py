@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from flowveil._compare.limits import limited_row
 from flowveil._compare.table import make_table
@@ -33,10 +33,13 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
+    from flowveil._methods import Value
+    from flowveil._options import Keywords
 
     # Called while a method runs: rows so far, method, seconds, bytes in use.
-    Watch = Callable[[list[dict[str, Any]], str, float, int | None], None]
+    Watch = Callable[[list[Row], str, float, int | None], None]
 
 MOST_SECONDS = 600.0
 ALL = "all"
@@ -54,14 +57,14 @@ class Comparison(NamedTuple):
     min_tiles: int
     elsewhere: bool
     epsilon: float | None
-    options: dict[str, dict[str, Any]]
+    options: dict[str, dict[str, Value]]
     time_limit: float
     memory_limit: int | None
     verify: bool
 
-    def keywords(self, method: str) -> dict[str, Any]:
+    def keywords(self, method: str) -> Keywords:
         """Return what one method is asked for."""
-        keywords: dict[str, Any] = {"method": method, "options": self.options.get(method, {})}
+        keywords: Keywords = {"method": method, "options": self.options.get(method, {})}
         if method == LAPLACE:
             return keywords | {"epsilon": self.epsilon}
         keywords |= {"k": self.k, "k_weight": self.k_weight, "min_tiles": self.min_tiles, "elsewhere": self.elsewhere}
@@ -78,7 +81,7 @@ def compare(
     min_tiles: int = 1,
     elsewhere: bool = False,
     epsilon: float | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Mapping[str, Value]] | None = None,
     time_limit: float = MOST_SECONDS,
     memory_limit: str | int | None = None,
     verify: bool = False,
@@ -112,7 +115,7 @@ def compare(
     if asked.verify and not isinstance(flows.provenance.source, FileSource):
         raise InputError("trips in memory cannot be verified by another process", "read the trips from files")
     sent = _bare(flows)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name in asked.methods:
         job = {"keywords": asked.keywords(name), "verify": asked.verify}
 
@@ -120,7 +123,7 @@ def compare(
             if watch is not None:
                 watch(rows, name, seconds, memory)
 
-        rows.append({"method": name} | limited_row(sent, job, asked.time_limit, asked.memory_limit, look))
+        rows.append({"method": name, **limited_row(sent, job, asked.time_limit, asked.memory_limit, look)})
     return make_table(rows)
 
 
@@ -133,7 +136,7 @@ def parse_comparison(
     min_tiles: int = 1,
     elsewhere: bool = False,
     epsilon: float | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Mapping[str, Value]] | Sequence[str] | None = None,
     time_limit: float = MOST_SECONDS,
     memory_limit: str | int | None = None,
     verify: bool = False,
@@ -169,9 +172,9 @@ def _names(wanted: str | Sequence[str], epsilon: float | None) -> list[str]:
     return names
 
 
-def _options(given: Any, names: list[str]) -> dict[str, dict[str, Any]]:
+def _options(given: Mapping[str, Mapping[str, Value]] | Sequence[str], names: list[str]) -> dict[str, dict[str, Value]]:
     """Return the options of each method: of mappings by method, or of texts METHOD.NAME=VALUE."""
-    options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {}
+    options: Keywords = dict(given) if isinstance(given, Mapping) else {}
     for name, value in {} if isinstance(given, Mapping) else parse_pairs(given, "options").items():
         method, dot, option = name.partition(".")
         if not dot:

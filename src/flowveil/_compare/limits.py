@@ -7,7 +7,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, cast
 
 from flowveil._compare.row import method_row
 from flowveil._errors import FlowveilError
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
+    from flowveil._options import Keywords
 
 _LOOK_AGAIN = 0.05  # seconds between two looks at a worker
 _MEGABYTE = 1_000_000
@@ -25,24 +27,24 @@ _MEGABYTE = 1_000_000
 
 def limited_row(
     flows: Flows,
-    job: dict[str, Any],
+    job: Keywords,
     time_limit: float,
     memory_limit: int | None,
     watch: Callable[[float, int | None], None],
-) -> dict[str, Any]:
+) -> Row:
     """Run one method to its end or to a limit (seconds, bytes), and return its row.
 
     watch: called while it runs, with seconds and bytes in use. Whatever happens, the worker is gone afterwards.
     """
-    row: dict[str, Any]
+    row: Row
     with (
         tempfile.TemporaryFile() as complaints,
         Worker(partial(method_row, flows), stderr=complaints) as worker,
         ThreadPoolExecutor(1) as thread,
     ):
         try:
-            row = _follow(thread.submit(worker.get_ready), worker, math.inf, memory_limit, watch) or _follow(
-                thread.submit(worker.call, job), worker, time_limit, memory_limit, watch
+            row = _follow(thread.submit(worker.get_ready), worker, math.inf, memory_limit, watch) or cast(
+                "Row", _follow(thread.submit(worker.call, job), worker, time_limit, memory_limit, watch)
             )
         except FlowveilError as error:
             row = {"status": "failed", "note": " ".join(error.message.splitlines())}
@@ -54,12 +56,12 @@ def limited_row(
 
 
 def _follow(
-    work: Future[Any],
+    work: Future[Row | None],
     worker: Worker,
     time_limit: float,
     memory_limit: int | None,
     watch: Callable[[float, int | None], None],
-) -> Any:
+) -> Row | None:
     """Return the result of work that the worker does, or a row that tells of a limit."""
     start = time.perf_counter()
     while wait([work], _LOOK_AGAIN).not_done:

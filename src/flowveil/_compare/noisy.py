@@ -15,11 +15,13 @@ from flowveil._processes import peak_memory
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
     from flowveil._matrices import Matrix, NoisyRelease
+    from flowveil._options import Keywords
 
 
-def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[str, Any]:
+def noisy_row(flows: Flows, keywords: Keywords, *, check: bool) -> Row:
     """Run laplace; more trips than there were count as a negative share left out."""
     if flows.people is not None:
         raise InputError("laplace is compared by trips: persons cannot be bounded any more", "leave out --unit")
@@ -28,7 +30,8 @@ def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[st
     release = add_noise(matrix, keywords["method"], keywords["epsilon"], options=keywords["options"])
     seconds, memory = time.perf_counter() - start, peak_memory()
     table = release.tables["flows.parquet"]
-    return _errors(matrix, release.boxes) | {
+    return {
+        **_errors(matrix, release.boxes),
         "status": "done",
         "flows": table.num_rows,
         "origin_areas": len(table["origin"].unique()),
@@ -41,7 +44,7 @@ def noisy_row(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[st
     }
 
 
-def _errors(matrix: Matrix, listed: Any) -> dict[str, float]:
+def _errors(matrix: Matrix, listed: Any) -> dict[str, float]:  # Any: what laplace lists
     """Return e, d and the share left out, over all pairs of tiles; a pair that is not listed has none."""
     width = matrix.points.lengths[1]
     cells = [matrix.points.cells, listed.cells]

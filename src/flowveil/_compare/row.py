@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,29 +16,31 @@ from flowveil._release import anonymize
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
+    from flowveil._compare.table import Row
     from flowveil._flows import Flows
+    from flowveil._options import Keywords
     from flowveil._places import Hierarchy
     from flowveil._release import Release
 
 _METRICS = ("gbar", "suppressed", "e", "d", "c_avg", "mao", "mad", "flows", "origin_areas", "destination_areas")
 
 
-def method_row(flows: Flows, job: dict[str, Any], _: Any) -> dict[str, Any]:
+def method_row(flows: Flows, job: Keywords, _: object) -> Row:
     """Run one method; job: keywords of `anonymize`, and whether to verify the release."""
     run = noisy_row if "epsilon" in job["keywords"] else _run
     return run(flows, job["keywords"], check=job["verify"])
 
 
-def _run(flows: Flows, keywords: dict[str, Any], *, check: bool) -> dict[str, Any]:
+def _run(flows: Flows, keywords: Keywords, *, check: bool) -> Row:
     start = time.perf_counter()
     release = anonymize(flows, **keywords)
     seconds = time.perf_counter() - start
     memory = peak_memory()  # of the method: metrics and verification come after
     figures = release.metrics()
-    row = {name: figures[name] for name in _METRICS}
     promise = release.manifest["promise"]
     what = f"{promise['kind']}, k {promise['k']}, by {promise['unit']}, {promise['areas']} areas"
-    return row | {
+    return {
+        **cast("Row", {name: value for name, value in figures.items() if name in _METRICS}),
         "status": "done",
         "gdm_mean": None if figures["gdm"] is None else figures["gdm"]["mean"],
         "homogeneous": _homogeneous(release),

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+Cell: TypeAlias = bool | int | float | str | None
+Row: TypeAlias = dict[str, Cell]
 
 DONE = "done"
 
-SCHEMA = pa.schema(
-    {
-        "method": pa.string(),
-        "status": pa.string(),  # done, failed, time limit, memory limit
-        "gbar": pa.float64(),
-        "suppressed": pa.float64(),  # share of trips
-        "e": pa.float64(),
-        "d": pa.float64(),
-        "gdm_mean": pa.float64(),  # meters
-        "c_avg": pa.float64(),
-        "mao": pa.float64(),  # square kilometers
-        "mad": pa.float64(),
-        "flows": pa.int64(),
-        "origin_areas": pa.int64(),
-        "destination_areas": pa.int64(),
-        "homogeneous": pa.bool_(),  # one map for each end
-        "promise": pa.string(),
-        "verified": pa.bool_(),
-        "seconds": pa.float64(),
-        "memory_mb": pa.float64(),  # peak of the process, with Python and the flows
-        "note": pa.string(),  # why there is no result
-    }
-)
+_KINDS: dict[str, pa.DataType] = {
+    "method": pa.string(),
+    "status": pa.string(),  # done, failed, time limit, memory limit
+    "gbar": pa.float64(),
+    "suppressed": pa.float64(),  # share of trips
+    "e": pa.float64(),
+    "d": pa.float64(),
+    "gdm_mean": pa.float64(),  # meters
+    "c_avg": pa.float64(),
+    "mao": pa.float64(),  # square kilometers
+    "mad": pa.float64(),
+    "flows": pa.int64(),
+    "origin_areas": pa.int64(),
+    "destination_areas": pa.int64(),
+    "homogeneous": pa.bool_(),  # one map for each end
+    "promise": pa.string(),
+    "verified": pa.bool_(),
+    "seconds": pa.float64(),
+    "memory_mb": pa.float64(),  # peak of the process, with Python and the flows
+    "note": pa.string(),  # why there is no result
+}
+SCHEMA = pa.schema(_KINDS)
 
 _HEADINGS = {
     "method": "method",
@@ -52,7 +54,7 @@ _HEADINGS = {
 }
 
 
-def make_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+def make_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table; what a row does not have is null."""
     return pa.Table.from_pylist([{name: row.get(name) for name in SCHEMA.names} for row in rows], SCHEMA)
 
@@ -68,7 +70,7 @@ def markdown(table: pa.Table) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def shown(name: str, value: Any) -> str:
+def shown(name: str, value: Cell) -> str:
     """Return a value as people write it."""
     if value is None:
         return ""

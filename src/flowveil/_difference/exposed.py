@@ -69,7 +69,11 @@ def _apart(atoms: Atoms, flows: Iterable[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Flows of both layers that hang together by atoms that are crowds: a union of which few remain has all or none."""
+    """Flows of both layers that are connected by atoms which are crowds.
+
+    A union of which less than a crowd remains holds all `flows` of a part and all `others` are taken away from it, or
+    it holds none and none is taken away.
+    """
 
     flows: set[int]
     others: set[int]
@@ -134,25 +138,25 @@ class _Search:
                 waiting += [(1 - layer, other) for other in touching]
 
     def _hang_together(self) -> None:
-        """Find the part of every flow."""
+        """Find the part of every flow: what can be reached from it through atoms that are crowds."""
         starts = [(0, flow) for flow in self.of_first if flow != NONE]
         starts += [(1, flow) for flow in self.of_second if flow != NONE]
         layers = ((self.of_first, self.second, self.part_of_first), (self.of_second, self.first, self.part_of_second))
         for layer, start in starts:
             if start in layers[layer][2]:
                 continue
-            found: tuple[set[int], set[int]] = (set(), set())
+            reached: tuple[set[int], set[int]] = (set(), set())
             waiting = [(layer, start)]
             while waiting:
                 here, flow = waiting.pop()
-                if flow == NONE or flow in found[here]:
+                if flow == NONE or flow in reached[here]:
                     continue
-                found[here].add(flow)
+                reached[here].add(flow)
                 of_flow, others, _ = layers[here]
                 waiting += [(1 - here, others[atom]) for atom in of_flow[flow] if self.passes[atom]]
-            part = _Part(*found, safe=bool(found[0] & self.safe or found[1] & self.fixed))
-            self.part_of_first |= dict.fromkeys(found[0], part)
-            self.part_of_second |= dict.fromkeys(found[1], part)
+            part = _Part(*reached, safe=bool(reached[0] & self.safe or reached[1] & self.fixed))
+            self.part_of_first |= dict.fromkeys(reached[0], part)
+            self.part_of_second |= dict.fromkeys(reached[1], part)
 
     def _crowd(self, atoms: Iterable[int]) -> bool:
         """Whether some atoms are a crowd."""
@@ -203,7 +207,7 @@ class _Search:
 
 def _by_flow(flow: IntArray) -> dict[int, list[int]]:
     """Return the atoms of each flow."""
-    found: dict[int, list[int]] = {}
+    atoms: dict[int, list[int]] = {}
     for atom, number in enumerate(flow.tolist()):
-        found.setdefault(number, []).append(atom)
-    return found
+        atoms.setdefault(number, []).append(atom)
+    return atoms

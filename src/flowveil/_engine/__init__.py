@@ -10,7 +10,7 @@ from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.rows import Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
-from flowveil._engine.source import FileSource, QuerySource, Source, TableSource, fingerprint, open_source
+from flowveil._engine.source import FileSource, QuerySource, Readable, Source, TableSource, fingerprint, open_source
 from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Nodes",
     "PointCounts",
     "QuerySource",
+    "Readable",
     "Request",
     "Samples",
     "Source",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.fs
@@ -12,6 +12,8 @@ import pyarrow.fs
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:
+    from pyarrow import dataset
+
     from flowveil._engine.source import CloudSource
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]+://")
@@ -47,7 +49,7 @@ def list_files(address: str) -> tuple[str, ...]:
     return tuple(data)
 
 
-def cloud_dataset(source: CloudSource) -> Any:
+def cloud_dataset(source: CloudSource) -> dataset.Dataset:
     """Return files as a dataset of Arrow, which fetches only the columns and rows that DuckDB asks for.
 
     Keys in names of folders (day=007) are text.
@@ -67,7 +69,7 @@ def cloud_dataset(source: CloudSource) -> Any:
         raise _unreadable(source.address, error) from None
 
 
-def _open(address: str) -> tuple[Any, str]:
+def _open(address: str) -> tuple[pa.fs.FileSystem, str]:
     try:
         system, path = pa.fs.FileSystem.from_uri(address)
     except (pa.ArrowException, OSError) as error:

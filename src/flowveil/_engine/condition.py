@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NewType
+from typing import TYPE_CHECKING, NewType
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from flowveil._engine.source import Source
+    from flowveil._folder import Json
 
 Condition = NewType("Condition", str)  # SQL that was checked here: no other text of a user or a file may become SQL
 
@@ -103,7 +104,7 @@ def _select(text: str) -> str:
     return f"SELECT (\n{text}\n)"
 
 
-def _expression(con: duckdb.DuckDBPyConnection, text: str) -> Any:
+def _expression(con: duckdb.DuckDBPyConnection, text: str) -> Json:
     """Return the tree of a text that is one expression; raise ValueError if it is anything else."""
     found, rest = _parse(con, text)
     if rest != _parse(con, "true")[1] or len(found) != 1 or found[0]["alias"]:
@@ -111,7 +112,7 @@ def _expression(con: duckdb.DuckDBPyConnection, text: str) -> Any:
     return found[0]
 
 
-def _parse(con: duckdb.DuckDBPyConnection, text: str) -> tuple[list[Any], Any]:
+def _parse(con: duckdb.DuckDBPyConnection, text: str) -> tuple[list[Json], Json]:
     """Return what is selected, and all else that the statements hold."""
     tree = json.loads(con.execute("SELECT json_serialize_sql($1::VARCHAR)", [_select(text)]).fetchall()[0][0])
     if tree["error"]:
@@ -119,7 +120,7 @@ def _parse(con: duckdb.DuckDBPyConnection, text: str) -> tuple[list[Any], Any]:
     return tree["statements"][0]["node"].pop("select_list", []), tree
 
 
-def _check_parts(tree: Any, columns: Iterable[str]) -> None:
+def _check_parts(tree: Json, columns: Iterable[str]) -> None:
     """Raise ValueError unless all parts of an expression look at nothing but the columns of one row."""
     known = {column.lower() for column in columns}
     for part in _parts(tree):
@@ -144,11 +145,11 @@ def _check_answer(con: duckdb.DuckDBPyConnection, table: str, sql: str) -> None:
     answer.fetchall()
 
 
-def _is_known(part: dict[str, Any]) -> bool:
+def _is_known(part: dict[str, Json]) -> bool:
     return part["function_name"].lower() in _FUNCTIONS and part["schema"] in ("", "main") and not part["catalog"]
 
 
-def _parts(tree: Any) -> Iterator[dict[str, Any]]:
+def _parts(tree: Json) -> Iterator[dict[str, Json]]:
     """Yield all parts of a tree that are expressions, however deep."""
     waiting = [tree]
     while waiting:

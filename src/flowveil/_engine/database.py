@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ from flowveil._errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from adbc_driver_manager import dbapi
 
     from flowveil._engine.source import QuerySource
 
@@ -43,23 +45,25 @@ def _batches(source: QuerySource, schema: pa.Schema) -> Iterator[pa.RecordBatch]
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.storage_type if getattr(kind, "extension_name", "") == _OPAQUE else kind
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == _OPAQUE:
+        return kind.storage_type
+    return kind
 
 
 @contextmanager
-def _cursor(source: QuerySource) -> Iterator[Any]:
+def _cursor(source: QuerySource) -> Iterator[dbapi.Cursor]:
     """Connect for reading only. Errors tell what the server says, but never the password."""
     try:
-        from adbc_driver_postgresql import dbapi  # noqa: PLC0415  an extra
+        from adbc_driver_postgresql.dbapi import Error, connect  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError(
             "reading from PostgreSQL needs a driver", "install it with: pip install 'flowveil[postgres]'"
         ) from None
     try:
-        with dbapi.connect(source.url) as con, con.cursor() as cursor:
+        with connect(source.url) as con, con.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
             yield cursor
-    except dbapi.Error as error:
+    except Error as error:
         raise InputError(
             f"the database does not answer the query: {_reason(str(error), source.url)}", _hint(str(error))
         ) from None

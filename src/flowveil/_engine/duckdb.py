@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -19,9 +19,11 @@ from flowveil._folder import scratch_folder
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator
 
+    from pyarrow.dataset import Dataset
+
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
 _CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
-_SETTINGS = {
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "preserve_insertion_order": "false",
@@ -165,10 +167,11 @@ def read_text(con: duckdb.DuckDBPyConnection, source: FileSource, columns: list[
     table = f"read_csv({_names(source)}, {_CSV_OPTIONS}, all_varchar = true)"
     there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
-    return con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
+    reader: pa.RecordBatchReader = con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
+    return reader
 
 
-def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> Any:
+def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> pa.Table | Dataset | pa.RecordBatchReader:
     if isinstance(source, TableSource):
         return source.table
     if isinstance(source, CloudSource):

@@ -6,11 +6,12 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flowveil._arrays import texts, whole_numbers
 from flowveil._engine.rows import inside_sql, problem_sql, rows_sql
 from flowveil._processes import work_ahead
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from flowveil._arrays import Column
     from flowveil._engine.rows import Request
 
-    Index: TypeAlias = Callable[..., pa.Array]
+    Index: TypeAlias = Callable[..., Column]
 
 WEIGHT_UNIT = 1_000_000  # weights are summed as integers in millionths: sums do not depend on the order of rows
 UNKNOWN = "unknown zone"
@@ -59,10 +61,10 @@ def key_columns(request: Request) -> list[str]:
 
 def key_schema(request: Request) -> pa.Schema:
     """Return the columns of `key_batches`: keys, then person, trips and weight, each if it was asked for."""
-    kinds = {"time": pa.int64(), "origin": pa.uint64(), "destination": pa.uint64()}
+    kinds: dict[str, pa.DataType] = {"time": pa.int64(), "origin": pa.uint64(), "destination": pa.uint64()}
     columns = [(name, kinds.get(name, pa.string())) for name in key_columns(request)]
     asked = {"person": request.unit, "trips": request.count, "weight": request.weight}
-    others = {"person": pa.string(), "trips": pa.int64(), "weight": pa.int64()}
+    others: dict[str, pa.DataType] = {"person": pa.string(), "trips": pa.int64(), "weight": pa.int64()}
     return pa.schema([*columns, *((name, others[name]) for name, column in asked.items() if column)])
 
 
@@ -132,7 +134,7 @@ def _key(rows: pa.RecordBatch, request: Request, index: Index, step: Index | Non
         tally.problems[UNKNOWN if request.by_zone else _UNREACHED] += lost
         if request.by_zone:
             unknown = [rows[name].filter(columns[name].is_null()) for name in names]
-            tally.unknown_zones.update(zone for zones in unknown for zone in zones.unique().to_pylist())
+            tally.unknown_zones.update(zone for zones in unknown for zone in texts(zones.unique()))
         keyed = keyed.filter(known)
     return keyed, tally
 
@@ -140,10 +142,15 @@ def _key(rows: pa.RecordBatch, request: Request, index: Index, step: Index | Non
 def _look(rows: pa.RecordBatch, request: Request) -> Tally:
     tally = Tally(rows.num_rows)
     if rows["problem"].null_count < rows.num_rows:
-        counts = rows["problem"].drop_null().value_counts()
-        tally.problems.update({entry["values"]: entry["counts"] for entry in counts.to_pylist()})
+        counts = pc.value_counts(rows["problem"].drop_null())
+        problems, times = texts(counts.field("values")), whole_numbers(counts.field("counts"))
+        tally.problems.update(dict(zip(problems, times, strict=True)))
     if not request.by_zone:
-        tally.inside = rows["inside"].true_count
-        tally.inside_swapped = rows["inside_swapped"].true_count
-        tally.decimal_comma = rows["decimal_comma"].true_count > 0
+        tally.inside = _count_true(rows["inside"])
+        tally.inside_swapped = _count_true(rows["inside_swapped"])
+        tally.decimal_comma = _count_true(rows["decimal_comma"]) > 0
     return tally
+
+
+def _count_true(column: Column) -> int:
+    return cast("pa.BooleanArray", column).true_count

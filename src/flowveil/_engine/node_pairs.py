@@ -16,7 +16,7 @@ from flowveil._errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from flowveil._arrays import BoolArray, IntArray, KeyArray
+    from flowveil._arrays import BoolArray, Column, IntArray, KeyArray
     from flowveil._engine.aggregate import Aggregate
 
     # From visits to sums of the pairs of nodes that hold them.
@@ -48,7 +48,7 @@ class Tree:
 class Nodes:
     """The numbers of matrices and nodes, and of pairs of nodes in a matrix, by what visits are known by."""
 
-    values: dict[str, pa.Array]  # by column that sets matrices apart
+    values: dict[str, Column]  # by column that sets matrices apart
     matrices: IntArray  # codes of these values in use, ascending: the place of a code is its matrix
     origins: Tree
     destinations: Tree
@@ -56,7 +56,7 @@ class Nodes:
     @classmethod
     def of(cls, counted: Aggregate, origins: Tree, destinations: Tree) -> Nodes:
         """Give numbers to the matrices of counted trips, in the order of time and groups."""
-        values: dict[str, pa.Array] = {}
+        values: dict[str, Column] = {}
         code = np.zeros(len(counted.trips), np.int64)
         if counted.time is not None:
             steps, of_step = np.unique(counted.time, return_inverse=True)
@@ -122,7 +122,7 @@ def runs_of_persons(visits: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     """Yield how many runs of visits of the same person there are, one after the other."""
     runs, last = 0, None
     for person in (batch["person"] for batch in visits if batch.num_rows):
-        changes = pc.sum(pc.not_equal(person[1:], person[:-1])).as_py() or 0
+        changes = int(pc.not_equal(person[1:], person[:-1]).to_numpy(zero_copy_only=False).sum())
         runs += changes + (person[0].as_py() != last)
         last = person[-1].as_py()
     yield pa.record_batch({"runs": pa.array([runs], pa.int64())})

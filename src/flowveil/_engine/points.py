@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa  # noqa: TC002  DuckDB reads annotations at run time
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from flowveil._engine.duckdb import connection
 from flowveil._engine.rows import OUTSIDE, problem_sql, rows_sql
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
     from flowveil._engine.rows import Request
 
 BoundingBox = tuple[float, float, float, float]
@@ -38,7 +38,7 @@ class PointCounts:
 def count_points(
     request: Request,
     bbox: BoundingBox | None,
-    cells: int | Callable[..., pa.Array],
+    cells: int | Callable[..., Column],
     most: int | None = None,
     memory: int | None = None,
 ) -> PointCounts:
@@ -76,25 +76,20 @@ def count_points(
     )
 
 
-def _register_tile(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[..., pa.Array]) -> None:
-    """Make `index` the SQL function `tile`; DuckDB wants to see the number of its parameters."""
-    kind = {"type": "arrow", "null_handling": "special"}  # special: the answer may be NULL
-    if request.by_zone:
-
-        def tile_of_zone(zone: pa.Array) -> pa.Array:
-            return index(zone)
-
-        con.create_function("tile", tile_of_zone, ["VARCHAR"], "UBIGINT", **kind)
-    else:
-
-        def tile_of_point(lon: pa.Array, lat: pa.Array) -> pa.Array:
-            return index(lon, lat)
-
-        con.create_function("tile", tile_of_point, ["DOUBLE", "DOUBLE"], "UBIGINT", **kind)
+def _register_tile(con: duckdb.DuckDBPyConnection, request: Request, index: Callable[..., Column]) -> None:
+    """Make `index` the SQL function `tile`; DuckDB wants to see the number of its parameters, and no annotations."""
+    con.create_function(
+        "tile",
+        (lambda zone: index(zone)) if request.by_zone else (lambda lon, lat: index(lon, lat)),  # noqa: PLW0108
+        ["VARCHAR"] if request.by_zone else ["DOUBLE", "DOUBLE"],
+        "UBIGINT",
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,  # the answer may be NULL
+    )
 
 
 def _points_sql(
-    rows: str, request: Request, axes: list[str], bbox: BoundingBox | None, cells: int | Callable[..., pa.Array]
+    rows: str, request: Request, axes: list[str], bbox: BoundingBox | None, cells: int | Callable[..., Column]
 ) -> str:
     if bbox is None:
         number = ", ".join(f"TRY_CAST(tile({axis}) AS BIGINT) AS {_tile(axis)}" for axis in axes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.feather
@@ -14,6 +14,11 @@ from flowveil._engine.cloud import is_address, list_files
 from flowveil._errors import InputError
 from flowveil._folder import fingerprint_files, fingerprint_text
 from flowveil._options import parse_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowveil._arrays import ArrowTable
 
 _ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 _ONE_TYPE = "every column needs one type; turn ids into text"
@@ -67,8 +72,11 @@ class StreamSource:
 
 Source = FileSource | TableSource | QuerySource | CloudSource | StreamSource
 
+# What trips and samples are read from: files, a folder, a glob or an address, a table or frame, or a query of an audit.
+Readable: TypeAlias = "str | Path | Sequence[str | Path] | pa.RecordBatch | ArrowTable | QuerySource"
 
-def fingerprint(source: Source | None) -> list[dict[str, Any]]:
+
+def fingerprint(source: Source | None) -> list[dict[str, str | int]]:
     """Return by what an input is known again: of its files name, size and SHA-256, in order, or of its query a hash.
 
     Nothing for tables in memory, streams and the cloud.
@@ -78,7 +86,7 @@ def fingerprint(source: Source | None) -> list[dict[str, Any]]:
     return fingerprint_files(source.paths) if isinstance(source, FileSource) else []
 
 
-def open_source(source: Any, query: str | None = None) -> Source:
+def open_source(source: Readable, query: str | None = None) -> Source:
     """Return what `source` (a path, a glob, a list of paths, a table, a frame or a database) stands for."""
     if isinstance(source, str) and source.startswith(_DATABASES):
         if query is None:
@@ -97,7 +105,7 @@ def open_source(source: Any, query: str | None = None) -> Source:
     return TableSource(_table(source))
 
 
-def _table(source: Any) -> pa.Table:
+def _table(source: object) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import duckdb
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
     from flowveil._engine.aggregate import Aggregate
     from flowveil._engine.keys import Index
@@ -44,7 +45,7 @@ def aggregate(
 @contextmanager
 def grouped_visits(
     request: Request, index: Index, master: str | None, memory: int | None, step: Index | None
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Any]]:
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, DataFrame]]:
     """Open DuckDB here, and visits as a frame of Spark, which has computed nothing yet."""
     source = request.source
     if not isinstance(source, FileSource):
@@ -55,14 +56,14 @@ def grouped_visits(
         yield con, add_up(keyed, [TALLY, *keys], sums)
 
 
-def add_up(frame: Any, keys: Sequence[str], sums: Mapping[str, str]) -> Any:
+def add_up(frame: DataFrame, keys: Sequence[str], sums: Mapping[str, str]) -> DataFrame:
     """Group a frame of Spark by keys, with sums by name in SQL."""
     from pyspark.sql import functions  # noqa: PLC0415  an extra
 
     return frame.groupBy(*keys).agg(*(functions.expr(sql).alias(name) for name, sql in sums.items()))
 
 
-def read_grouped(con: duckdb.DuckDBPyConnection, visits: Any, request: Request, memory: int | None) -> Aggregate:
+def read_grouped(con: duckdb.DuckDBPyConnection, visits: DataFrame, request: Request, memory: int | None) -> Aggregate:
     """Fetch visits from the cluster and return them as arrays."""
     tally = Tally()
     schema = _visit_schema(request)
@@ -71,7 +72,7 @@ def read_grouped(con: duckdb.DuckDBPyConnection, visits: Any, request: Request, 
     return read_visits(con, request, tally, memory)
 
 
-def fetch(frame: Any) -> Iterator[pa.RecordBatch]:
+def fetch(frame: DataFrame) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a frame, one partition after the other; the work begins here.
 
     They are packed into few large values on the way: Spark hands over rows one by one.
@@ -86,8 +87,8 @@ def fetch(frame: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _key(
-    session: Any, request: Request, source: FileSource, kinds: dict[str, str], index: Index, step: Index | None
-) -> Any:
+    session: SparkSession, request: Request, source: FileSource, kinds: dict[str, str], index: Index, step: Index | None
+) -> DataFrame:
     """Return keyed rows as a frame of Spark, which has computed nothing yet."""
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  an extra
 
@@ -104,7 +105,7 @@ def _key(
     return frame.mapInArrow(work, schema)
 
 
-def _with_folders(reader: Any, source: FileSource, kinds: dict[str, str]) -> Any:
+def _with_folders(reader: DataFrameReader, source: FileSource, kinds: dict[str, str]) -> DataFrame:
     """Return Parquet files as a frame; keys in names of folders (day=3) get the types that DuckDB gives them."""
     folders = [str(Path(path).parent) for path in source.paths]
     while any("=" in Path(folder).name for folder in folders):
@@ -125,4 +126,4 @@ def _quoted(name: str) -> str:
 def _visit_schema(request: Request) -> pa.Schema:
     keys, sums = visit_columns(request)
     keyed = key_schema(request)
-    return pa.schema([*(keyed.field(name) for name in keys), *((name, pa.int64()) for name in sums)])
+    return pa.schema([*(keyed.field(name) for name in keys), *(pa.field(name, pa.int64()) for name in sums)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from flowveil._errors import PromiseError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyspark.sql import DataFrame
+
     from flowveil._arrays import IntArray
     from flowveil._engine.aggregate import Aggregate
     from flowveil._engine.keys import Index
@@ -31,7 +33,7 @@ class Cluster:
     """Visits that stay on a cluster."""
 
     mean_weight: Fraction | None  # people that a person stands for on average; None without weights
-    visits: Any  # frame of Spark: all of a person are in one part, one after the other
+    visits: DataFrame  # all of a person are in one part, one after the other
 
     def count_pairs(self, nodes: Nodes, least_persons: int, least_weight: int) -> PairCounts:
         """Return all pairs of nodes that have enough people; no others leave the cluster."""
@@ -64,21 +66,21 @@ def persons_stay(
             visits.unpersist()
 
 
-def _check_together(visits: Any) -> None:
+def _check_together(visits: DataFrame) -> None:
     """Raise unless every person is in one part of the visits, without a gap: counts of persons would be too high."""
     runs = add_up(visits.mapInArrow(runs_of_persons, "runs bigint"), [], {"runs": "sum(runs)"})
     if _columns(runs)["runs"].sum() != visits.select("person").distinct().count():
         raise PromiseError("Spark keeps the visits of a person apart, so persons cannot be counted", "report this bug")
 
 
-def _columns(frame: Any) -> dict[str, IntArray]:
+def _columns(frame: DataFrame) -> dict[str, IntArray]:
     """Fetch a frame of whole numbers."""
     batches = list(fetch(frame))
     nothing = np.zeros(0, np.int64)
     return {name: np.concatenate([nothing, *(batch[name].to_numpy() for batch in batches)]) for name in frame.columns}
 
 
-def _mean_weight(visits: Any, request: Request) -> Fraction | None:
+def _mean_weight(visits: DataFrame, request: Request) -> Fraction | None:
     """Return the mean weight of persons, or raise if one has several weights."""
     if request.weight is None:
         return None

@@ -10,7 +10,7 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._engine.duckdb import mask
 from flowveil._errors import InputError
@@ -18,6 +18,8 @@ from flowveil._folder import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
 
 HINT = "Spark needs Java 17; --master is e.g. local[*] or spark://HOST:PORT"
 SETTINGS = {
@@ -40,7 +42,7 @@ _ALONE = {
 
 
 @contextmanager
-def open_session(master: str | None) -> Iterator[Any]:
+def open_session(master: str | None) -> Iterator[SparkSession]:
     """Join the session that is running, or start one and stop it afterwards."""
     try:
         from pyspark import SparkContext  # noqa: PLC0415
@@ -66,7 +68,7 @@ def open_session(master: str | None) -> Iterator[Any]:
             session.stop()
 
 
-def _join() -> Any:
+def _join() -> SparkSession:
     """Return a session beside those that are running; their files and ports are as whoever started them decided."""
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
@@ -83,14 +85,14 @@ def _join() -> Any:
     return session
 
 
-def _start(master: str | None) -> Any:
+def _start(master: str | None) -> SparkSession:
     from pyspark import SparkContext  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     configured = SparkContext.getSystemProperty("spark.master")  # starts Java, which knows how Spark is configured
     chosen = master or configured or "local[*]"
     folder = _folder()
-    builder = SparkSession.builder.config(map=SETTINGS | (_ALONE if _ON_THIS_MACHINE.fullmatch(chosen) else {}))
+    builder = SparkSession.builder.config(map={**SETTINGS, **(_ALONE if _ON_THIS_MACHINE.fullmatch(chosen) else {})})
     builder = builder.config("spark.local.dir", str(folder)).config("spark.sql.warehouse.dir", str(folder / "tables"))
     return builder.master(chosen).getOrCreate()
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import pyarrow as pa
 
+from flowveil._arrays import whole_numbers
 from flowveil._engine.spark_session import open_session, reason_of
 from flowveil._errors import FlowveilError, InputError
 from flowveil._processes import one_core, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.pandas._typing import ArrowMapIterFunction
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -21,7 +25,8 @@ _TASKS = 200  # at most, at a time: enough that large and small parts even out
 _AT_A_TIME = 2**28  # bytes of packed parts, which pass through the memory of Spark's driver
 _LARGEST = 2**30  # bytes of a packed part that Arrow can carry, with room to spare
 _HINT = "executors need flowveil (PYSPARK_PYTHON names their Python) and memory for the largest matrix"
-_ANSWER = pa.schema([("number", pa.int64()), ("result", pa.binary())])
+_COLUMNS: dict[str, pa.DataType] = {"number": pa.int64(), "result": pa.binary()}
+_ANSWER = pa.schema(_COLUMNS)
 
 
 def over_executors(
@@ -38,7 +43,7 @@ def over_executors(
     return [found[number] if number in found else function(part) for number, part in enumerate(parts)]
 
 
-def _batches(parts: Sequence[Any], shared: Sequence[object]) -> Iterator[pa.Table]:
+def _batches(parts: Sequence[object], shared: Sequence[object]) -> Iterator[pa.Table]:
     """Yield parts as rows, packed, as many as may be under way at a time."""
     waiting: dict[int, bytes] = {}
     size = 0
@@ -55,7 +60,7 @@ def _batches(parts: Sequence[Any], shared: Sequence[object]) -> Iterator[pa.Tabl
         yield pa.table({"number": list(waiting), "part": list(waiting.values())})
 
 
-def _do_at_once(session: Any, rows: pa.Table, work: Any) -> dict[int, Any]:
+def _do_at_once(session: SparkSession, rows: pa.Table, work: ArrowMapIterFunction) -> dict[int, Result]:
     """Return the results of packed parts by number."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # noqa: PLC0415  an extra
     from pyspark.errors import PySparkException  # noqa: PLC0415
@@ -70,7 +75,8 @@ def _do_at_once(session: Any, rows: pa.Table, work: Any) -> dict[int, Any]:
         cause = error.java_exception.getCause() or error.java_exception
         raise _failed(RuntimeError(cause.getMessage())) from None
     done = answers.filter(answers["result"].is_valid())
-    return dict(zip(done["number"].to_pylist(), map(unpack, done["result"].to_pylist()), strict=True))
+    results = (unpack(packed) for packed in cast("list[bytes]", done["result"].to_pylist()))
+    return dict(zip(whole_numbers(done["number"]), results, strict=True))
 
 
 def _failed(error: Exception) -> InputError:
@@ -78,7 +84,7 @@ def _failed(error: Exception) -> InputError:
 
 
 def do_rows(
-    batches: Iterator[pa.RecordBatch], function: Callable[[Any], Any], shared: Sequence[object]
+    batches: Iterator[pa.RecordBatch], function: Callable[[Part], object], shared: Sequence[object]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the results of packed parts, null where there is an error to be seen; an executor does this."""
     for batch in batches:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from flowveil._arrays import texts
 from flowveil._engine.duckdb import connection, read_text
 from flowveil._engine.keys import Tally, key_batches, key_schema
 from flowveil._engine.source import FileSource, StreamSource
@@ -38,7 +39,7 @@ def key_files(
     batches: Iterator[pa.RecordBatch], request: Request, kinds: dict[str, str], index: Index, step: Index | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the keyed rows of CSV files. DuckDB reads them here too: no two programs read CSV alike."""
-    for path in chain.from_iterable(batch["path"].to_pylist() for batch in batches):
+    for path in chain.from_iterable(texts(batch["path"]) for batch in batches):
         file = FileSource((path,), "csv")
         with connection(file, _MEMORY) as con:
             source = StreamSource(read_text(con, file, list(kinds)), kinds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +13,15 @@ from flowveil._engine.duckdb import make_room, streamed
 from flowveil._engine.keys import UNKNOWN, key_columns, key_schema
 from flowveil._engine.rows import BAD_WEIGHT, OUTSIDE
 from flowveil._errors import InputError
-from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_room
+from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     import duckdb
+    import numpy.typing as npt
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray, KeyArray
     from flowveil._engine.keys import Tally
     from flowveil._engine.rows import Request
 
@@ -28,7 +29,25 @@ _LARGEST_SUM = 2**62
 _BATCH_ROWS = 1_000_000
 _LATER_PAIR, _LATER_VISIT = 90, 40  # bytes beside those of flows while a release is measured: for one or the other
 _HINT = "use a coarser grid or larger zones, raise --memory, or keep persons on a cluster with --engine spark"
-_PEOPLE = ("visit_count", "visit_person", "person_weight")
+
+
+class _Entries(TypedDict):
+    """Entries of an aggregate, without who makes the trips."""
+
+    time: IntArray | None
+    by: tuple[Labels, ...]
+    origin: KeyArray
+    destination: KeyArray
+    trips: IntArray
+    weight: IntArray | None
+
+
+class _People(TypedDict):
+    """Who makes the trips of an aggregate."""
+
+    visit_count: IntArray | None
+    visit_person: IntArray | None
+    person_weight: IntArray | None
 
 
 def visit_columns(request: Request) -> tuple[list[str], dict[str, str]]:
@@ -58,11 +77,10 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, 
             f"the weight column {request.weight!r} has values that are not numbers of people",
             "weights are finite, not negative and at most 1e9; drop other rows with --where",
         )
-    entries = _entries(con, request, memory)
-    persons = entries.pop("persons")
-    people = _people(con, request, persons) if request.unit else dict.fromkeys(_PEOPLE)
+    entries, persons = _entries(con, request, memory)
     return Aggregate(
-        **(entries | people),
+        **entries,
+        **_people(con, request, persons if request.unit else None),
         rows=tally.rows,
         dropped=dropped,
         outside_bbox=outside,
@@ -72,8 +90,8 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, 
     )
 
 
-def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: int | None) -> dict[str, Any]:
-    """Return the keys of all entries, sorted, with trips, weights and number of persons."""
+def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: int | None) -> tuple[_Entries, IntArray]:
+    """Return the keys of all entries, sorted, with trips and weights, and the number of persons of each."""
     names = key_columns(request)
     keys = ", ".join(names)
     sums = ["trips", *(["weight"] if request.weight else [])]
@@ -87,12 +105,15 @@ def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: int | Non
     labels = {name: _labels(con, name) for name in names if name.startswith("by_")}
     found = _fetch(con, "entries", "*", keys, labels)
     con.execute("DROP TABLE entries")
-    return {
+    entries: _Entries = {
         "time": found.get("time"),
         "by": tuple(Labels(found[name], tuple(values.to_pylist())) for name, values in labels.items()),
+        "origin": found["origin"],
+        "destination": found["destination"],
+        "trips": found["trips"],
         "weight": found.get("weight"),
-        **{name: found[name] for name in ("origin", "destination", "trips", "persons")},
     }
+    return entries, found["persons"]
 
 
 def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: int) -> None:
@@ -104,12 +125,14 @@ def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: int)
     columns = len(key_columns(request)) + (2 if request.weight else 1)
     flows = FLOW_COLUMN * columns * pairs + FLOW_VISIT * visits
     counted = f"{pairs:,} pairs of tiles" + (f" that persons travel on {visits:,} times" if request.unit else "")
-    check_room(memory, flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
+    check_memory(memory, flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
     make_room(con, memory, FLOW_COLUMN * ((columns + 1) * pairs + visits))
 
 
-def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray) -> dict[str, Any]:
+def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray | None) -> _People:
     """Give persons numbers in the order of their ids, and return who makes trips on which entry, sorted."""
+    if persons is None:
+        return {"visit_count": None, "visit_person": None, "person_weight": None}
     weights = ", min(least) AS least, max(most) AS most" if request.weight else ""
     con.execute(
         f"CREATE TEMP TABLE persons AS SELECT person, row_number() OVER (ORDER BY person) - 1 AS rank{weights}"
@@ -122,7 +145,7 @@ def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray)
         weight = _fetch(con, "persons", "CAST(least AS BIGINT) AS least", "rank", {})["least"]
     keys = ", ".join(key_columns(request))
     rank = _fetch(con, "visits JOIN persons USING (person)", "rank", f"{keys}, rank", {}, int(persons.sum()))["rank"]
-    return dict(zip(_PEOPLE, (persons, rank, weight), strict=True))
+    return {"visit_count": persons, "visit_person": rank, "person_weight": weight}
 
 
 def several_weights(request: Request) -> InputError:
@@ -133,7 +156,7 @@ def several_weights(request: Request) -> InputError:
     )
 
 
-def _labels(con: duckdb.DuckDBPyConnection, name: str) -> pa.Array:
+def _labels(con: duckdb.DuckDBPyConnection, name: str) -> Column:
     """Return the values of a column of groups, sorted, null last."""
     rows = con.execute(f"SELECT DISTINCT {name} FROM visits ORDER BY {name} NULLS LAST").fetchall()
     return pa.array([row[0] for row in rows], pa.string())
@@ -144,15 +167,15 @@ def _fetch(
     table: str,
     columns: str,
     order: str,
-    labels: dict[str, pa.Array],
+    labels: dict[str, Column],
     rows: int | None = None,
-) -> dict[str, IntArray]:
+) -> dict[str, npt.NDArray[Any]]:  # Any: keys of tiles are unsigned, the others signed
     """Return columns of a table, sorted, batch by batch: never twice in memory. Text becomes numbers of `labels`."""
     if rows is None:
         rows = int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
     reader = con.sql(f"SELECT {columns} FROM {table} ORDER BY {order}").to_arrow_reader(_BATCH_ROWS)
     kinds = {item.name: np.uint64 if item.type == pa.uint64() else np.int64 for item in reader.schema}
-    found: dict[str, Any] = {name: np.empty(rows, kind) for name, kind in kinds.items()}
+    found = {name: np.empty(rows, kind) for name, kind in kinds.items()}
     start = 0
     for batch in reader:
         end = start + batch.num_rows

@@ -13,6 +13,7 @@ from flowveil._folder import TIMES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from flowveil._arrays import ChunkedColumn, Column
     from flowveil._export.tables import Tables
 
 
@@ -26,12 +27,16 @@ def write(tables: Tables, folder: Path) -> int:
     kinds = [pa.string(), pa.string(), pa.float64(), pa.float64()]
     columns = [pa.array(values, kind) for values, kind in zip(locations.values(), kinds, strict=True)]
     pyarrow.csv.write_csv(pa.table(columns, names=list(locations)), folder / "locations.csv")
-    named = {"origin": flows["origin"], "dest": flows["destination"], "count": flows["trips"]}
+    named: dict[str, Column | ChunkedColumn] = {
+        "origin": flows["origin"],
+        "dest": flows["destination"],
+        "count": flows["trips"],
+    }
     for key in tables.keys:
         named[key] = _moments(flows[key]) if key in TIMES else flows[key]
     pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
     return int(flows.num_rows)
 
 
-def _moments(times: pa.ChunkedArray) -> pa.Array:
+def _moments(times: ChunkedColumn) -> Column:
     return pa.array([None if value is None else as_moment(value) for value in times.to_pylist()], pa.string())

@@ -6,9 +6,9 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowveil._errors import UnknownNameError
 from flowveil._export.tables import read_tables
 from flowveil._folder import check_file, check_folder, new_file, new_folder
+from flowveil._options import parse_choice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,8 +42,7 @@ def export_flows(release: Release | NoisyRelease, to: str, path: str | Path, *, 
     "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
     scikit-mobility's FlowDataFrame and its tessellation).
     """
-    if to not in _WRITERS:
-        raise UnknownNameError("format", to, FORMATS)
+    parse_choice(to, "format", FORMATS)
     module, names = _WRITERS[to]
     check = partial(_check_target, path, names, overwrite=overwrite)
     target = check()

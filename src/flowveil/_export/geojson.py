@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import shapely
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._export.tables import Tables
+    from flowveil._folder import Json
 
 _DIGITS = 7  # of a degree: a centimeter
 
@@ -33,31 +34,31 @@ def write(tables: Tables, folder: Path) -> int:
     return int(tables.flows.num_rows)
 
 
-def outline(geometry: bytes | None) -> dict[str, Any] | None:
+def outline(geometry: bytes | None) -> dict[str, Json] | None:
     """Return an outline as GeoJSON."""
     if geometry is None:
         return None
-    shape: dict[str, Any] = json.loads(shapely.to_geojson(shapely.from_wkb(geometry)))
+    shape: dict[str, Json] = json.loads(shapely.to_geojson(shapely.from_wkb(geometry)))
     return {"type": shape["type"], "coordinates": _rounded(shape["coordinates"])}
 
 
-def feature(geometry: dict[str, Any] | None, properties: dict[str, Any]) -> dict[str, Any]:
+def feature(geometry: dict[str, Json] | None, properties: dict[str, Json]) -> dict[str, Json]:
     """Return one feature."""
     plain = {name: as_moment(value) if isinstance(value, datetime) else value for name, value in properties.items()}
     return {"type": "Feature", "geometry": geometry, "properties": plain}
 
 
-def write_features(path: Path, features: list[dict[str, Any]]) -> None:
+def write_features(path: Path, features: list[dict[str, Json]]) -> None:
     """Write one feature a line."""
     body = ",\n".join(json.dumps(item, ensure_ascii=False, allow_nan=False) for item in features)
     path.write_text(f'{{"type": "FeatureCollection", "features": [\n{body}\n]}}\n', encoding="utf-8")
 
 
-def _line(start: list[float] | None, end: list[float] | None) -> dict[str, Any] | None:
+def _line(start: list[float] | None, end: list[float] | None) -> dict[str, Json] | None:
     if start is None or end is None:
         return None
     return {"type": "LineString", "coordinates": [_rounded(start), _rounded(end)]}
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: Json) -> Json:
     return [_rounded(part) for part in value] if isinstance(value, list) else round(value, _DIGITS)

@@ -12,6 +12,9 @@ from flowveil._errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from shapely.geometry.base import BaseGeometry
+
+    from flowveil._arrays import Column
     from flowveil._export.tables import Tables
 
 
@@ -46,7 +49,7 @@ def write(tables: Tables, path: Path) -> int:
     return int(tables.flows.num_rows)
 
 
-def _wkb(shapes: list[shapely.Geometry | None]) -> pa.Array:
+def _wkb(shapes: list[BaseGeometry | None]) -> Column:
     whole = [
         shapely.multipolygons([shape]) if shape is not None and shape.geom_type == "Polygon" else shape
         for shape in shapes
@@ -54,5 +57,5 @@ def _wkb(shapes: list[shapely.Geometry | None]) -> pa.Array:
     return pa.array([None if shape is None else shapely.to_wkb(shape) for shape in whole], pa.binary())
 
 
-def _line(start: tuple[float, float] | None, end: tuple[float, float] | None) -> shapely.Geometry | None:
+def _line(start: tuple[float, float] | None, end: tuple[float, float] | None) -> BaseGeometry | None:
     return None if start is None or end is None else shapely.linestrings([start, end])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ def write(tables: Tables, path: Path) -> int:
         import openmatrix  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("Open Matrix needs the package openmatrix", "pip install 'flowveil[export]'") from None
-    names = tables.areas["area"].to_pylist()
+    names = texts(tables.areas["area"])
     if len(names) ** 2 > _MOST_CELLS:
         raise InputError(f"a matrix of {len(names):,} by {len(names):,} areas is too large", "use another format")
     place = {name: number for number, name in enumerate(names)}
-    ends = [np.array([place[name] for name in tables.flows[side].to_pylist()], np.int64) for side in _SIDES]
+    ends = [np.array([place[name] for name in texts(tables.flows[side])], np.int64) for side in _SIDES]
     with openmatrix.open_file(str(path), "w") as file:
         used: set[str] = set()
         for key, rows in _parts(tables.flows, tables.keys):
@@ -46,17 +47,17 @@ def write(tables: Tables, path: Path) -> int:
     return int(tables.flows.num_rows)
 
 
-def _parts(flows: pa.Table, keys: list[str]) -> Iterator[tuple[dict[str, Any], IntArray]]:
+def _parts(flows: pa.Table, keys: list[str]) -> Iterator[tuple[dict[str, object], IntArray]]:
     """Yield every combination of keys with the numbers of its flows."""
     values = list(zip(*(flows[key].to_pylist() for key in keys), strict=True)) if keys else [()] * flows.num_rows
-    rows: dict[tuple[Any, ...], list[int]] = {}
+    rows: dict[tuple[object, ...], list[int]] = {}
     for row, value in enumerate(values):
         rows.setdefault(value, []).append(row)
     for value in sorted(rows, key=str):
         yield dict(zip(keys, value, strict=True)), np.array(rows[value], np.int64)
 
 
-def _name(amount: str, key: dict[str, Any], used: set[str]) -> str:
+def _name(amount: str, key: dict[str, object], used: set[str]) -> str:
     """Return a name of letters, digits and underscores, as programs that read the format expect."""
     plain = re.sub(r"[^0-9A-Za-z]+", "_", "_".join([amount, *map(str, key.values())])).strip("_")
     name, number = plain, 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -68,9 +68,7 @@ def _nowhere(what: str) -> InputError:
     )
 
 
-def as_moment(value: Any) -> str:
+def as_moment(value: int | datetime) -> str:
     """Return a value of the column `time` as a date and time; hours of a day or week are put into one week of 2001."""
-    if isinstance(value, int):
-        value = _MONDAY + timedelta(hours=value)
-    text: str = value.isoformat()
-    return text.replace("+00:00", "Z")
+    moment = _MONDAY + timedelta(hours=value) if isinstance(value, int) else value
+    return moment.isoformat().replace("+00:00", "Z")

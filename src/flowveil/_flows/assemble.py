@@ -57,13 +57,13 @@ def assemble(
     """Return flows of counted trips, which do not know yet where these come from."""
     levels, steps = time
     origin, destination = ends[0].nodes(counted.origin), ends[1].nodes(counted.destination)
-    matrix, matrices = number_matrices(counted, None if levels else steps, groups)
+    sorting, edges, matrices = number_matrices(counted, None if levels else steps, groups)
     times, moment = None, None
     if levels is not None and counted.time is not None:
         seen, position = np.unique(counted.time, return_inverse=True)
         times, node = build_tree(levels, seen)
         moment = node[position]
-    order = _order([key for key in (destination, origin, moment, matrix) if key is not None])
+    order = _order([destination, origin, *([] if moment is None else [moment]), *sorting])
     return Flows(
         places=places,
         origins=ends[0].hierarchy,
@@ -71,9 +71,9 @@ def assemble(
         origin=_take(origin, order),
         destination=_take(destination, order),
         trips=_take(counted.trips, order),
+        edges=edges,
         weight=None if counted.weight is None else _take(counted.weight, order),
         people=_people(counted, order),
-        matrix=None if matrix is None else _take(matrix, order),
         matrices=matrices,
         time=None if moment is None else _take(moment, order),
         times=times,
@@ -122,11 +122,11 @@ def count_crowds(cluster: Cluster, counted: Aggregate, ends: tuple[End, End], k:
         for end, tree in zip(ends, (first, second), strict=True)
     )
     enough = least_weight(k_weight)
-    found = cluster.count_pairs(Nodes.of(counted, *trees), k, enough)
-    row, origin = first.unfold(found.origin)
-    again, destination = second.unfold(found.destination[row])
+    counts = cluster.count_pairs(Nodes.of(counted, *trees), k, enough)
+    row, origin = first.unfold(counts.origin)
+    again, destination = second.unfold(counts.destination[row])
     row, origin = row[again], origin[again]
-    order = np.lexsort((destination, origin, found.matrix[row]))
-    measures = Measures(found.trips, found.persons, found.weight).take(row[order])
-    pairs = found.matrix[row][order], origin[order], destination[order]
+    order = np.lexsort((destination, origin, counts.matrix[row]))
+    measures = Measures(counts.trips, counts.persons, counts.weight).take(row[order])
+    pairs = counts.matrix[row][order], origin[order], destination[order]
     return Crowds(k, enough, cluster.mean_weight, *pairs, measures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._engine import DUCKDB, Request, check_engine, counting
 from flowveil._errors import InputError
@@ -28,16 +28,19 @@ from flowveil._trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
-    from flowveil._places import Places
+    from flowveil._engine import Aggregate, Cluster
+    from flowveil._places import Places, ZonesLike
     from flowveil._times import Levels, TimeSteps
+    from flowveil._trips import TripsLike
 
 
 def build_flows(
-    trips: Any,
+    trips: TripsLike,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
@@ -88,46 +91,54 @@ def build_flows(
     check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
-    with counting(
-        request,
-        places.index,
-        allowed,
-        None if steps is None else steps.index,
-        engine=engine,
-        master=master,
-        watch=watch,
-        persons_stay=k is not None,
-    ) as (counted, cluster):
+    index, stay = None if steps is None else steps.index, k is not None
+    rows = counting(request, places.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
+    flows, counted = _count(rows, request, places, (levels, steps), (k, k_weight), strict=strict)
+    path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
+    typed = Provenance(zones=path, unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups)
+    typed = replace(typed, time_hierarchy=None if levels is None else levels.text)
+    return replace(flows, memory=allowed, provenance=_remember(typed, table, request, counted, places))
+
+
+def _count(
+    rows: AbstractContextManager[tuple[Aggregate, Cluster | None]],
+    request: Request,
+    places: Places,
+    time: tuple[Levels | None, TimeSteps | None],
+    crowd: tuple[int | None, float | None],
+    *,
+    strict: bool,
+) -> tuple[Flows, Aggregate]:
+    """Return flows that do not know yet where they come from, and what was counted.
+
+    crowd: k and k_weight of the pairs of areas that a cluster counts; no k where persons come here.
+    """
+    with rows as (counted, cluster):
         check_counted(counted, places, strict=strict, filtered=request.where is not None)
         ends = grow_trees(places, counted)
-        flows = assemble(places, counted, ends, (levels, steps), groups)
+        flows = assemble(places, counted, ends, time, request.by)
+        k, k_weight = crowd
         if k is not None and cluster is not None:
             flows = replace(flows, people=count_crowds(cluster, counted, ends, k, k_weight))
+    return flows, counted
+
+
+def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggregate, places: Places) -> Provenance:
+    """Return what flows were made from: what was typed, and what was read."""
     return replace(
-        flows,
-        memory=allowed,
-        provenance=Provenance(
-            source=table.source,
-            columns=table.mapping,
-            where=table.where,
-            zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
-            unit=unit,
-            weight=weight,
-            bbox=box,
-            time=time,
-            time_hierarchy=None if levels is None else levels.text,
-            timezone=timezone,
-            by=groups,
-            rows=counted.rows,
-            dropped=counted.dropped,
-            outside_bbox=counted.outside_bbox,
-            unknown_zones=counted.unknown_zones,
-            notes=notes(table, request, counted, places),
-        ),
+        typed,
+        source=trips.source,
+        columns=trips.mapping,
+        where=trips.where,
+        rows=counted.rows,
+        dropped=counted.dropped,
+        outside_bbox=counted.outside_bbox,
+        unknown_zones=counted.unknown_zones,
+        notes=notes(trips, request, counted, places),
     )
 
 
-def _parse_crowds(k: Any, k_weight: Any, levels: Levels | None) -> tuple[int | None, float | None]:
+def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[int | None, float | None]:
     """Return what a cluster is asked to count; auto, k times the mean weight, asks for no more than k persons.
 
     Few pairs of k persons fail with auto: there is no need to know the mean before counting.

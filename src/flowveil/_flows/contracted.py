@@ -28,7 +28,10 @@ class Contracted:
         return depths(self.parent)
 
     def unfold(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
-        """Return all nodes of the whole tree that stand behind nodes here, each after its place in `nodes`."""
+        """Return all nodes of the whole tree that have the tiles of one of `nodes`: its place in `nodes`, and the node.
+
+        Both are arrays with one entry a node of the whole tree, sorted by that place, then by node.
+        """
         order = np.argsort(self.number, kind="stable")
         start = np.searchsorted(self.number[order], np.arange(len(self.parent) + 1))
         count = (start[1:] - start[:-1])[nodes]

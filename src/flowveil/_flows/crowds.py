@@ -84,9 +84,9 @@ def _spread(values: IntArray | None, place: IntArray, here: BoolArray) -> IntArr
     """Return values by place, 0 where there is none here."""
     if values is None:
         return None
-    found = np.zeros(len(place), np.int64)
-    found[here] = values[place[here]]
-    return found
+    spread = np.zeros(len(place), np.int64)
+    spread[here] = values[place[here]]
+    return spread
 
 
 def lowest_above(tree: Hierarchy, group: IntArray, leaf: IntArray, count: int) -> IntArray:
@@ -94,17 +94,17 @@ def lowest_above(tree: Hierarchy, group: IntArray, leaf: IntArray, count: int) -
 
     Of the nodes of a group that differ, the deepest ones climb, until one is left.
     """
-    found = np.full(count, -1, np.int64)
+    lowest = np.full(count, -1, np.int64)
     while len(group):
         group, node = np.divmod(np.unique(group * len(tree) + leaf), len(tree))
         alone = np.bincount(group, minlength=count)[group] == 1
-        found[group[alone]] = node[alone]
+        lowest[group[alone]] = node[alone]
         group, leaf = group[~alone], node[~alone]
         depth = tree.depth[leaf]
         deepest = np.zeros(count, np.int64)
         np.maximum.at(deepest, group, depth)
         leaf = np.where(depth == deepest[group], tree.parent[leaf], leaf)
-    return found
+    return lowest
 
 
 def _unknown() -> InputError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
@@ -14,8 +15,6 @@ from flowveil._flows.people import Measures, People
 from flowveil._options import shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from flowveil._arrays import IntArray
     from flowveil._engine import Source
     from flowveil._places import BoundingBox, Hierarchy, Places
@@ -44,13 +43,18 @@ class Provenance:
     notes: tuple[str, ...] = ()  # sentences for the user
 
 
+def _undivided() -> pa.Table:
+    """Return the keys of a single matrix: none."""
+    return pa.table({})
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Flows:
     """Trips by pair of tiles, with one hierarchy of places for each end.
 
     Tile pairs are sorted by (matrix, time, origin, destination) and distinct; `origin` and `destination` are leaf
-    nodes. With steps of time or groups there are several matrices on the same trees, and a pair belongs to one of
-    them; with a hierarchy of time it also has a leaf there.
+    nodes. A pair belongs to one matrix: with steps of time or groups there are several on the same trees, else there
+    is one. With a hierarchy of time it also has a leaf there.
     """
 
     places: Places
@@ -59,11 +63,11 @@ class Flows:
     origin: IntArray
     destination: IntArray
     trips: IntArray
+    edges: IntArray  # by matrix: its first tile pair; and the number of tile pairs
     weight: IntArray | None = None  # sum over trips, in millionths
     people: People | Crowds | None = None
     provenance: Provenance = field(default_factory=Provenance)
-    matrix: IntArray | None = None  # by tile pair: which matrix
-    matrices: pa.Table | None = None  # by matrix: its step of time and its groups
+    matrices: pa.Table = field(default_factory=_undivided)  # by matrix: its step of time and its groups
     time: IntArray | None = None  # by tile pair: leaf of `times`
     times: TimeTree | None = None
     memory: int | None = None  # bytes that these and what becomes of them may use; None for any number
@@ -83,18 +87,21 @@ class Flows:
     @property
     def matrix_count(self) -> int:
         """How many matrices there are."""
-        return 1 if self.matrices is None else int(self.matrices.num_rows)
+        return len(self.edges) - 1
 
-    @cached_property
-    def edges(self) -> IntArray:
-        """By matrix: its first tile pair; and the number of tile pairs."""
-        if self.matrix is None:
-            return np.array([0, len(self)])
-        return np.searchsorted(self.matrix, np.arange(self.matrix_count + 1))
+    @property
+    def matrix(self) -> IntArray:
+        """By tile pair: its matrix. It is made anew each time: there are many pairs, and `edges` says the same."""
+        return np.repeat(np.arange(self.matrix_count), np.diff(self.edges))
+
+    @property
+    def divided(self) -> bool:
+        """Whether steps of time or groups tell matrices apart; there may be but one that has trips."""
+        return int(self.matrices.num_columns) > 0
 
     def part(self, matrix: int) -> Flows:
         """Return one of the matrices by itself; persons keep their numbers."""
-        if self.matrix is None:
+        if self.matrix_count == 1:  # nothing to copy
             return self
         start, stop = self.edges[[matrix, matrix + 1]].tolist()
         rows = slice(start, stop)
@@ -109,10 +116,10 @@ class Flows:
             origin=self.origin[rows],
             destination=self.destination[rows],
             trips=self.trips[rows],
+            edges=np.array([0, stop - start]),
             weight=None if self.weight is None else self.weight[rows],
             people=people,
-            matrix=None,
-            matrices=None,
+            matrices=_undivided(),
             time=None if self.time is None else self.time[rows],
         )
 
@@ -130,7 +137,7 @@ class Flows:
         return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
 
     def join(self, group: IntArray, count: int, origin: IntArray, destination: IntArray) -> Flows:
-        """Return flows with one entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs."""
+        """Return one matrix with an entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs."""
         people = self.people
         if people is not None:
             people = People(*_visits_by_group(people, group), people.weight)
@@ -139,15 +146,17 @@ class Flows:
             origin=origin,
             destination=destination,
             trips=add_by_group(group, self.trips, count),
+            edges=np.array([0, count]),
             weight=None if self.weight is None else add_by_group(group, self.weight, count),
             people=people,
+            matrices=_undivided(),
         )
 
     def _lowest_pairs(self, group: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return by group its matrix (-1 if there are several) and the lowest nodes that hold all of its ends."""
         inside = group >= 0
         group = group[inside]
-        matrix = np.zeros(len(group), np.int64) if self.matrix is None else self.matrix[inside]
+        matrix = self.matrix[inside]
         low, high = np.full(count, self.matrix_count), np.full(count, -1)
         np.minimum.at(low, group, matrix)
         np.maximum.at(high, group, matrix)
@@ -158,7 +167,7 @@ class Flows:
         )
 
 
-def check_flows(value: Any) -> Flows:
+def check_flows(value: object) -> Flows:
     """Return flows, or raise if these are none."""
     if not isinstance(value, Flows):
         raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil import _engine as engine
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
     from flowveil._times import TimeSteps
 
 # Columns of a release that a group cannot be called by, in any case: SQL does not tell Trips from trips.
@@ -35,10 +35,13 @@ def check_groups(by: Sequence[str], available: Sequence[str], unit: str | None) 
 
 def number_matrices(
     counted: engine.Aggregate, steps: TimeSteps | None, by: Sequence[str]
-) -> tuple[IntArray | None, pa.Table | None]:
-    """Return the matrix of every entry, and the key of every matrix, sorted: `time` if there are steps, then groups."""
+) -> tuple[list[IntArray], IntArray, pa.Table]:
+    """Return what entries are sorted by, edges of matrices and their keys: `time` if there are steps, then groups.
+
+    Entries are sorted by their matrix, one array; by nothing where there is a single one. Keys are sorted.
+    """
     codes: list[IntArray] = []
-    columns: list[tuple[str, pa.Array]] = []
+    columns: list[tuple[str, Column]] = []
     if steps is not None and counted.time is not None:
         distinct, code = np.unique(counted.time, return_inverse=True)
         codes.append(code)
@@ -47,10 +50,13 @@ def number_matrices(
         codes.append(labels.code)
         columns.append((name, pa.array(labels.values, pa.string())))
     if not codes:
-        return None, None
+        return [], np.array([0, len(counted.trips)]), pa.table({})
     key = np.zeros(len(counted.trips), np.int64)
     for code, (_, values) in zip(codes, columns, strict=True):
         key = key * len(values) + code
     _, first, matrix = np.unique(key, return_index=True, return_inverse=True)
-    keys = {name: values.take(pa.array(code[first])) for code, (name, values) in zip(codes, columns, strict=True)}
-    return matrix, pa.table(keys)
+    keys = {
+        name: values.take(pa.array(code[first], pa.int64()))
+        for code, (name, values) in zip(codes, columns, strict=True)
+    }
+    return [matrix], np.append(0, np.cumsum(np.bincount(matrix))), pa.table(keys)

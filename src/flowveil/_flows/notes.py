@@ -46,16 +46,16 @@ def _count_notes(trips: Trips, request: Request) -> list[str]:
 
 
 def _sentences(counted: Aggregate) -> list[str]:
-    found = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
+    sentences = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
     if (lost := sum(counted.dropped.values())) > _MANY * counted.rows:
-        found.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
+        sentences.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
     if counted.unknown_zones:
         shown = ", ".join(counted.unknown_zones[:_SHOWN_ZONES])
         more = len(counted.unknown_zones) - _SHOWN_ZONES
-        found.append(f"unknown zones: {shown}" + (f" and {more:,} more" if more > 0 else ""))
+        sentences.append(f"unknown zones: {shown}" + (f" and {more:,} more" if more > 0 else ""))
     if counted.outside_bbox:
-        found.append(f"{counted.outside_bbox:,} of {counted.rows:,} rows left out: an end lies outside the bbox")
-    return found
+        sentences.append(f"{counted.outside_bbox:,} of {counted.rows:,} rows left out: an end lies outside the bbox")
+    return sentences
 
 
 def _extra_hint(counted: Aggregate, places: Places) -> str | None:

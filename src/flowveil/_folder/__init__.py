@@ -13,8 +13,9 @@ from flowveil._folder.files import (
     settle,
 )
 from flowveil._folder.fingerprint import fingerprint_files, fingerprint_text
-from flowveil._folder.json import parse_json, read_json
+from flowveil._folder.json import Json, parse_json, read_json
 from flowveil._folder.kinds import Kind, find_kind, kind_of
+from flowveil._folder.manifests import Audit, Manifest, Promise, Settings, Spending
 from flowveil._folder.names import (
     AREAS,
     ASSIGNMENT,
@@ -57,9 +58,15 @@ __all__ = [
     "TIMES",
     "TOTAL",
     "TRAJECTORIES",
+    "Audit",
     "Files",
+    "Json",
     "Kind",
+    "Manifest",
+    "Promise",
     "Remembered",
+    "Settings",
+    "Spending",
     "add_private",
     "add_report",
     "addition",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._folder.names import TIMES
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from flowveil._folder.json import Json
 
-def key_columns(flows: pa.Table, manifest: Mapping[str, Any]) -> list[str]:
+
+def key_columns(flows: pa.Table, manifest: Mapping[str, Json]) -> list[str]:
     """Return the columns that divide the flows of a release into matrices, as its manifest tells: time, then groups.
 
     All other columns are ends or measures, whatever they are called: a group may have the name of a measure.

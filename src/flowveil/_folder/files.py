@@ -10,7 +10,7 @@ import json
 import os
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._folder.exchange import exchange
@@ -18,9 +18,12 @@ from flowveil._folder.json import read_json
 from flowveil._folder.lock import hold_place
 from flowveil._folder.names import BESIDE
 from flowveil._folder.scratch import own_folder
+from flowveil._options import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from flowveil._folder.json import Json
 
 _NEW, _OLD, _STORY = "new", "old", "story.json"  # in the folder of a write that is under way
 _PATIENCE = 60.0  # seconds to wait for others, who need milliseconds to put a folder in place
@@ -30,7 +33,7 @@ _ANOTHER = "choose another name, or add --overwrite"
 def find_target(path: str | Path, kind: str) -> Path:
     """Return the whole path of a file or folder to write, or raise if nothing can be written there."""
     try:
-        target = Path(path).resolve()
+        target = Path(check_path(path, "path")).resolve()
         str(target).encode()
     except (RuntimeError, UnicodeEncodeError):  # a link to itself, a name that is not text
         raise InputError(f"{str(path)!r} is not a {kind} to write to", "choose another name, e.g. -o out") from None
@@ -190,7 +193,7 @@ def _move_private(pending: Path, target: Path, beside: dict[str, bool]) -> None:
     _sync(target.parent)
 
 
-def _read_story(path: Path) -> dict[str, Any]:
+def _read_story(path: Path) -> dict[str, Json]:
     """Return which folder is new and which private files go with it; of neither if there is no such file any more."""
     try:
         story = read_json(path)

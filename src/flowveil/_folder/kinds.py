@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._folder import names
 from flowveil._folder.json import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from flowveil._folder.json import Json
 
 
 class Kind(Enum):
@@ -39,7 +41,7 @@ def find_kind(folder: Path) -> Kind | None:
         return None
 
 
-def kind_of(manifest: Any) -> Kind | None:
+def kind_of(manifest: Json) -> Kind | None:
     """Return the kind of release that a manifest, which anyone may have written, claims; None if it claims none."""
     try:
         form, noisy = manifest["format"], manifest["promise"]["kind"] == names.NOISE

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-fcntl: Any = None
+fcntl: Any = None  # where Python has no such module
 with suppress(ImportError):  # Windows has none
     import fcntl
 

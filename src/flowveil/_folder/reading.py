@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,9 +15,13 @@ from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
 from flowveil._folder.shapes import shapes_from_wkb
+from flowveil._options import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
+
+    from flowveil._folder.json import Json
+    from flowveil._folder.manifests import Audit, Manifest
 
 _ANY = frozenset(Kind)
 _HINT = "name a folder that flowveil wrote"
@@ -30,7 +34,7 @@ class Files:
 
     kind: Kind
     tables: dict[str, pa.Table]  # by file name
-    manifest: dict[str, Any]
+    manifest: Manifest
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Remembered:
 def find_release(path: str | Path) -> Path:
     """Return the whole path of a release, after what a killed process left half-way there was put in order."""
     try:
-        folder = Path(path).resolve()
+        folder = Path(check_path(path, "release")).resolve()
     except RuntimeError:  # a link to itself
         raise InputError(f"{str(path)!r} is not a folder", _HINT) from None
     settle(folder)
@@ -54,7 +58,7 @@ def find_release(path: str | Path) -> Path:
 
 def read_manifest(
     path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT
-) -> tuple[Kind, dict[str, Any]]:
+) -> tuple[Kind, Manifest]:
     """Return the kind of a release and its manifest, whose keys and their types are those of any release.
 
     Raise InputError, which calls it not `what`, if it is none or of none of these kinds.
@@ -72,7 +76,7 @@ def read_manifest(
         raise InputError(f"the manifest of {str(path)!r} is not complete", "flowveil verify says what is wrong")
     if kind not in kinds:
         raise InputError(f"{str(path)!r} is not {what}, but a release of {kind.title}", hint)
-    return kind, manifest
+    return kind, cast("Manifest", manifest)
 
 
 def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT) -> Files:
@@ -93,7 +97,7 @@ def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a r
     return Files(kind, tables, manifest)
 
 
-def read_audit(path: str | Path) -> dict[str, Any]:
+def read_audit(path: str | Path) -> Audit:
     """Read the private audit file beside a release; an empty dict where there is none."""
     folder = find_release(path)
     file = folder.with_name(folder.name + AUDIT)
@@ -107,10 +111,10 @@ def read_audit(path: str | Path) -> dict[str, Any]:
         ) from None
     if not isinstance(content, dict) or not isinstance(content.get("input", {}), dict):
         raise InputError(f"{file.name!r} is not an audit file", "move it away and give the input options again")
-    return content
+    return cast("Audit", content)
 
 
-def remembered(audit: Mapping[str, Any]) -> Remembered:
+def remembered(audit: Mapping[str, Json]) -> Remembered:
     """Return the input options of an audit file, or raise if they are not what flowveil writes."""
     story = audit.get("input", {})
     options = {name: story.get(name) for name in ("columns", "where", "zones")} if isinstance(story, dict) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+
+    from flowveil._folder.json import Json
 
 _DEEPEST = 32  # parts of parts; a collection of multipolygons has three
 _HEADER = 9  # bytes of what has parts: order of bytes, kind, number of parts
@@ -43,7 +45,7 @@ def shapes_from_wkt(values: Sequence[str | None]) -> npt.NDArray[np.object_]:
         raise ValueError(f"a shape is not WKT: {error}") from None
 
 
-def shape_from_geojson(value: Any) -> shapely.Geometry | None:
+def shape_from_geojson(value: Json) -> shapely.Geometry | None:
     """Return the shape of a GeoJSON geometry; raise ValueError if it is none or is nested too deeply."""
     if not value:
         return None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pyarrow.parquet as pq
 
@@ -14,14 +15,14 @@ from flowveil._folder.kinds import Kind
 from flowveil._folder.names import BESIDE, MANIFEST, REPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     import pyarrow as pa
 
     from flowveil._folder.reading import Files
 
-    Content: TypeAlias = "pa.Table | dict[str, Any] | str"
+    Content: TypeAlias = "pa.Table | Mapping[str, object] | str"
 
 _ANY_FORMAT = "flowveil-"
 _KNOWN = {MANIFEST, REPORT, *(table for kind in Kind for table in kind.tables)}
@@ -109,7 +110,7 @@ def _number(folder: Path) -> int | None:
 
 
 def _write_content(content: Content, path: Path) -> None:
-    if isinstance(content, dict):
+    if isinstance(content, Mapping):
         path.write_text(_json(content), encoding="utf-8")
     elif isinstance(content, str):
         path.write_text(content, encoding="utf-8")
@@ -121,8 +122,8 @@ def _write_table(table: pa.Table, path: Path) -> None:
     # Without the Arrow schema the file's metadata is just what GeoParquet asks for; pyarrow then wants it by itself.
     with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(table.combine_chunks())  # so that the bytes depend on the values alone
-        writer.add_key_value_metadata(table.schema.metadata or {})
+        writer.add_key_value_metadata(cast("dict[str, str]", table.schema.metadata or {}))  # bytes will do too
 
 
-def _json(content: dict[str, Any]) -> str:
+def _json(content: Mapping[str, object]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import FloatArray
     from flowveil._flows import Flows
+    from flowveil._folder import Json
     from flowveil._places import AreaTable
     from flowveil._release import Release
 
 _MOST_TILES = 6_000  # of each side, the busiest
 
 
-def before_and_after(flows: Flows, release: Release) -> dict[str, Any] | None:
+def before_and_after(flows: Flows, release: Release) -> dict[str, Json] | None:
     """Return tiles with their true trips and the published ones spread evenly; None where tiles have no outline."""
     parts = [_side(flows, release, number) for number in range(2)]
     described = [part[0] for part in parts]
@@ -68,7 +69,7 @@ def _spread(tiles: AreaTable, release: Release, side: str) -> FloatArray:
     shapes = shapely.from_wkb(areas["geometry"].to_pylist())
     # Sizes in square degrees will do: they are compared within one area only.
     density = trips / np.where(shapely.area(shapes) > 0, shapely.area(shapes), np.inf)
-    centers = shapely.points(np.nan_to_num(tiles.lon), np.nan_to_num(tiles.lat))
+    centers = np.asarray(shapely.points(np.nan_to_num(tiles.lon), np.nan_to_num(tiles.lat)), object)
     area, tile = shapely.STRtree(centers).query(shapes, predicate="intersects")
     densities = np.zeros(len(tiles.area))
     np.add.at(densities, tile, density[area])

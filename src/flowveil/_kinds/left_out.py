@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +16,17 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray
     from flowveil._flows import Flows
+    from flowveil._folder import Json
     from flowveil._measure import Published
     from flowveil._release import Release
+    from flowveil._trips import TripsLike
 
 _HOURS = "hour-of-day"
 
 
-def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Any]]:
+def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Json]]:
     """Return the shares by every column that divides the release."""
-    if flows.matrices is None:
+    if not flows.divided:
         return []
     group = published.group
     if group is None:
@@ -35,27 +36,31 @@ def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Any]]:
 
 
 def left_out_by_hour(
-    folder: Path, release: Release, trips: Any, flows: Flows, published: Published, **options: Any
-) -> list[dict[str, Any]]:
+    folder: Path,
+    release: Release,
+    trips: TripsLike,
+    flows: Flows,
+    published: Published,
+    **options: Any,  # of the input
+) -> list[dict[str, Json]]:
     """Return the shares by hour of the day, where trips have a time and the release has none; [] elsewhere.
 
     All trips of a pair of tiles are in the same flow, or left out together, so that the flows can be counted again by
     hour and laid under the same areas.
     """
-    if flows.provenance.time or flows.times is not None or published.group is not None or flows.matrices is not None:
+    if flows.provenance.time or flows.times is not None or published.group is not None or flows.divided:
         return []
     try:
         hourly = recount(folder, release, trips, time=_HOURS, unit=None, weight=None, **options)
     except InputError:  # the trips have no time
         return []
-    group = cover(replace(hourly, matrix=None, matrices=None), published.origin, published.destination)
+    of_all = np.zeros(len(hourly), np.int64)  # the release has one matrix
+    group = cover(hourly, published.origin, published.destination, published.matrix, own=of_all)
     return [_shares(hourly, group < 0, "time", _HOURS)]
 
 
-def _shares(flows: Flows, missing: BoolArray, name: str, step: str) -> dict[str, Any]:
+def _shares(flows: Flows, missing: BoolArray, name: str, step: str) -> dict[str, Json]:
     """Return the share of trips that is missing, by the values of one column of the matrices."""
-    if flows.matrices is None or flows.matrix is None:
-        raise InputError("the flows are not divided", "this is a bug: please report it")
     values = flows.matrices[name].to_pylist()
     order = list(dict.fromkeys(values))
     of_matrix = np.array([order.index(value) for value in values], np.int64)

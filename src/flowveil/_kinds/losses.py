@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from flowveil._errors import FlowveilError
 from flowveil._kinds.before import before_and_after
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from flowveil._engine import Readable
     from flowveil._flows import Flows
-    from flowveil._trips import Trips
+    from flowveil._folder import Json, Manifest
+    from flowveil._places import ZonesLike
+    from flowveil._trajectories import EvaluationFigures
+    from flowveil._trips import TripsLike
 
 _POINTS = 24
 _NOT_METRICS = ("population", "elsewhere", "totals", "matrices")  # groups of figures, each a table of its own
@@ -34,20 +38,19 @@ _ERRORS = {
 
 def flows_losses(
     folder: Path,
-    trips: Trips | Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return what flows lost: all metrics, maps before and after, the frontier, and who is left out."""
     release = read_flows(folder)
-    options = {"zones": zones, "columns": columns, "where": where}
-    flows = recount(folder, release, trips, **options)
+    flows = recount(folder, release, trips, zones=zones, columns=columns, where=where)
     published = retrace(folder, release, flows)
     promise = release.manifest["promise"]
     figures = metrics(flows, published, promise["k"], k_weight=promise.get("k_weight"))
-    hours = left_out_by_hour(folder, release, trips, flows, published, **options)
+    hours = left_out_by_hour(folder, release, trips, flows, published, zones=zones, columns=columns, where=where)
     return {
         "tables": _tables(figures),
         "maps": before_and_after(flows, release),
@@ -57,7 +60,7 @@ def flows_losses(
     }
 
 
-def _tables(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tables(figures: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return all metrics with their meanings: the main ones, and a table for each group of more."""
     main = {name: value for name, value in figures.items() if name not in _NOT_METRICS}
     tables = [{"title": "Exact metrics", "rows": _rows(main, MEANINGS)}]
@@ -69,7 +72,7 @@ def _tables(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     return tables
 
 
-def _rows(figures: Mapping[str, Any], meanings: Mapping[str, str]) -> list[list[str]]:
+def _rows(figures: Mapping[str, Json], meanings: Mapping[str, str]) -> list[list[str]]:
     rows = []
     for name, value in figures.items():
         if isinstance(value, dict):
@@ -80,11 +83,11 @@ def _rows(figures: Mapping[str, Any], meanings: Mapping[str, str]) -> list[list[
     return rows
 
 
-def _text(value: Any) -> str:
+def _text(value: Json) -> str:
     return show(value) if value is None or isinstance(value, int | float) else str(value)
 
 
-def _frontier(flows: Flows, manifest: Mapping[str, Any]) -> list[list[float]] | None:
+def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
     """Return what each share of left-out trips would have bought; None where the method has one answer."""
     promise, typed = manifest["promise"], dict(manifest["options"].get("method_options", {}))
     typed.pop("max_gbar", None)
@@ -96,7 +99,7 @@ def _frontier(flows: Flows, manifest: Mapping[str, Any]) -> list[list[float]] | 
             manifest["method"],
             promise["k"],
             points=_POINTS,
-            loss=typed.pop("loss", "tiles"),
+            loss=str(typed.pop("loss", "tiles")),
             k_weight=promise.get("k_weight"),
             min_tiles=promise.get("min_tiles", 1),
             options=typed,
@@ -107,8 +110,8 @@ def _frontier(flows: Flows, manifest: Mapping[str, Any]) -> list[list[float]] | 
 
 
 def noisy_losses(
-    folder: Path, trips: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
-) -> dict[str, Any]:
+    folder: Path, trips: TripsLike, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+) -> dict[str, Json]:
     """Return what noise cost: errors of queries, a table for each workload."""
     return {
         "tables": [
@@ -120,22 +123,22 @@ def noisy_losses(
 
 def trajectories_figures(
     folder: Path,
-    trips: Any,
+    trips: Readable,
     *,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     timezone: str = "UTC",
     seed: int = 0,
-) -> dict[str, Any]:
+) -> EvaluationFigures:
     """Return what trajectories lost, as numbers."""
     return evaluate(folder, trips, columns=columns, where=where, timezone=timezone, seed=seed).figures()
 
 
 def trajectories_losses(
-    folder: Path, trips: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
-) -> dict[str, Any]:
+    folder: Path, trips: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+) -> dict[str, Json]:
     """Return what trajectories lost: the figures of `evaluate`, as tables."""
-    figures = trajectories_figures(folder, trips, columns=columns, where=where)
+    figures = cast("dict[str, Json]", trajectories_figures(folder, trips, columns=columns, where=where))
     plain = {name: value for name, value in figures.items() if not _nested(value)}
     tables = [{"title": "Exact figures", "rows": _rows(plain, {})}]
     tables += [
@@ -144,5 +147,5 @@ def trajectories_losses(
     return {"tables": tables}
 
 
-def _nested(value: Any) -> bool:
+def _nested(value: Json) -> bool:
     return isinstance(value, dict) and any(isinstance(part, dict) for part in value.values())

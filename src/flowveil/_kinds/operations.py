@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from inspect import signature
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
 from flowveil._folder import Kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
+from flowveil._matrices import NoisyRelease
+from flowveil._options import check_path
 from flowveil._reconstruct import reconstruct_flows
+from flowveil._release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from flowveil._export import Export
-    from flowveil._matrices import Answer, NoisyRelease
+    from flowveil._folder import Json
+    from flowveil._matrices import Answer
+    from flowveil._places import ZonesLike
     from flowveil._reconstruct import Reconstruction
-    from flowveil._release import Release
     from flowveil._trajectories import TrajectoryRelease
+    from flowveil._trips import TripsLike
     from flowveil._verify import TrajectoryVerification, Verification
+
+Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures | None]"  # by name
 
 # What not every kind of release can do: what a release must be for it, and what to do if it is not.
 _NEEDS = {
@@ -41,9 +48,9 @@ def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRele
 
 def verify(
     release: str | Path,
-    trips: Any = None,
+    trips: TripsLike | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
@@ -56,6 +63,8 @@ def verify(
     Messages name the first offending flow, and never a count below k or a person.
     A release with noise is checked for structure and budget, without trips: noise cannot be checked.
     """
+    if beside is not None:
+        check_path(beside, "beside")
     kind = find_kind(find_release(release)) or Kind.FLOWS  # whose verifier says what is wrong with the manifest
     check = RECORDS[kind].verify
     given = {"zones": zones, "columns": columns, "where": where, "beside": beside}
@@ -68,9 +77,9 @@ def verify(
 
 def evaluate(
     release: str | Path,
-    trips: Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
@@ -78,7 +87,7 @@ def evaluate(
     k: int | None = None,
     k_weight: float | Literal["auto"] | None = None,
     tiles: str | None = None,
-) -> dict[str, Any]:
+) -> Figures:
     """Return what a release folder lost against its input; the figures are private.
 
     Of flows the metrics (docs/metrics.md), of noise the errors of queries by workload, of trajectories accuracy,
@@ -89,9 +98,9 @@ def evaluate(
     """
     kind, _ = read_manifest(release)
     measure = RECORDS[kind].evaluate
-    given = {"zones": zones, "columns": columns, "where": where, "unit": unit, "weight": weight}
-    given |= {"k": k, "k_weight": k_weight, "tiles": tiles}
-    figures: dict[str, Any] = measure(release, trips, **check_options(measure, kind, given))
+    input_options = {"zones": zones, "columns": columns, "where": where}
+    given = {**input_options, "unit": unit, "weight": weight, "k": k, "k_weight": k_weight, "tiles": tiles}
+    figures: Figures = measure(release, trips, **check_options(measure, kind, given))
     return figures
 
 
@@ -107,7 +116,7 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     return written
 
 
-def reconstruct(release: str | Path | Release | NoisyRelease, zones: Any) -> Reconstruction:
+def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) -> Reconstruction:
     """Estimate the flows between zones from a release alone: public data in, public data out.
 
     zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
@@ -115,7 +124,7 @@ def reconstruct(release: str | Path | Release | NoisyRelease, zones: Any) -> Rec
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
     """
-    if not isinstance(release, str | Path):
+    if isinstance(release, Release | NoisyRelease):
         return reconstruct_flows(release, zones)
     content, spread = _open(release, "reconstruct")
     estimate: Reconstruction = spread(content, zones)
@@ -140,7 +149,9 @@ def query(
     return answer
 
 
-def check_options(function: Callable[..., Any], kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
+def check_options(
+    function: Callable[..., object], kind: Kind, given: Mapping[str, object]
+) -> dict[str, Json]:  # as the function takes them
     """Return the options that a user gave (those that are not None); raise InputError if the function lacks one."""
     options = {name: value for name, value in given.items() if value is not None}
     if strange := [name for name in options if name not in signature(function).parameters]:
@@ -148,7 +159,7 @@ def check_options(function: Callable[..., Any], kind: Kind, given: Mapping[str, 
     return options
 
 
-def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:
+def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:  # as Record has it
     """Return a release and the function of an operation on it; raise InputError if its kind has none."""
     able = {kind for kind, record in RECORDS.items() if getattr(record, operation) is not None}
     kind, _ = read_manifest(release, able, *_NEEDS[operation])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from flowveil._folder import Files
+    from flowveil._folder import Files, Json
     from flowveil._report import Content
 
 
@@ -31,7 +31,7 @@ class Record:
     verify: Callable[..., Any]  # takes a folder, and the input if the promise is about it
     evaluate: Callable[..., Any]  # takes a folder and the input
     show: Callable[[Files], Content]  # what its report shows
-    losses: Callable[..., dict[str, Any]]  # takes a folder and the input: what its private report adds
+    losses: Callable[..., dict[str, Json]]  # takes a folder and the input: what its private report adds
     export: Callable[..., Any] | None = None  # takes what was read
     reconstruct: Callable[..., Any] | None = None  # takes what was read
     query: Callable[..., Any] | None = None  # takes what was read

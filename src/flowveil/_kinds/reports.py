@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from flowveil._errors import InputError
 from flowveil._folder import (
@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike
+    from flowveil._trips import TripsLike
+
 Made = TypeVar("Made")
 
 
 def report(
     release: str | Path,
-    trips: Any = None,
+    trips: TripsLike | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     overwrite: bool = False,
@@ -60,7 +64,7 @@ def report(
     return add_private(folder, check, make_private_report(record.show, files, losses))
 
 
-def _input(folder: Path, trips: Any, where: str | None) -> list[dict[str, Any]]:
+def _input(folder: Path, trips: TripsLike, where: str | None) -> list[dict[str, Json]]:
     """Return a table with the condition on the input, none if there is no condition."""
     condition = trips.where if isinstance(trips, Trips) else where or remembered(read_audit(folder)).where
     if condition is None:
@@ -68,10 +72,10 @@ def _input(folder: Path, trips: Any, where: str | None) -> list[dict[str, Any]]:
     return [{"title": "Input", "rows": [["where", condition, "only rows that fulfill this condition were looked at"]]}]
 
 
-def report_numbers(release: str | Path) -> dict[str, Any]:
+def report_numbers(release: str | Path) -> dict[str, Json]:
     """Return the JSON twin of a report: every number that it shows."""
     files = read_files(release)
-    numbers: dict[str, Any] = _made(lambda: RECORDS[files.kind].show(files).numbers())
+    numbers: dict[str, Json] = _made(lambda: RECORDS[files.kind].show(files).numbers())
     return numbers
 
 

@@ -8,7 +8,7 @@ from flowveil._matrices.counting import CountingOptions, choose_noise, count_for
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.measure import query_errors
 from flowveil._matrices.methods import LAPLACE
-from flowveil._matrices.points import Grid, Matrix, Points
+from flowveil._matrices.points import CellGrid, Matrix, Points
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
 
@@ -17,8 +17,8 @@ __all__ = [
     "DEFAULT_CELLS",
     "LAPLACE",
     "Answer",
+    "CellGrid",
     "CountingOptions",
-    "Grid",
     "Matrix",
     "NoisyRelease",
     "Points",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from flowveil._synthetic import CITY_BBOX, City
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from flowveil._arrays import IntArray
     from flowveil._matrices.points import Matrix
     from flowveil._matrices.workloads import Workload
 
@@ -33,14 +34,14 @@ WARNING = (
 )
 
 
-def parse_trips(value: Any) -> int:
+def parse_trips(value: object) -> int:
     """Return about how many trips there are."""
     return parse_whole(value, "trips", f"give a whole number from 1 to {_MOST_TRIPS:,}", 1, _MOST_TRIPS)
 
 
 def advise(
     epsilons: str | Iterable[float], trips: int = 200_000, max_trips_per_person: int = 1, cells: int = DEFAULT_CELLS
-) -> list[dict[str, Any]]:
+) -> list[dict[str, float | str | None]]:
     """Return for each epsilon and method the boxes of a release and its mean relative error in percent.
 
     trips: about how many trips you have, as far as the public knows. max_trips_per_person: what one person may
@@ -54,21 +55,26 @@ def advise(
     workloads = [make_workload(matrix.points, *kind, queries=_QUERIES) for kind in _WORKLOADS]
     lattice = lay_grid(tiles.grid, cells) if isinstance(tiles.grid, TileGrid) else np.zeros((0, 0), np.int64)
     return [
-        {"epsilon": epsilon, "method": name}
-        | _try(tiles if name == MOSAIC else matrix, name, epsilon / max_trips_per_person, workloads, lattice)
+        {
+            "epsilon": epsilon,
+            "method": name,
+            **_try(tiles if name == MOSAIC else matrix, name, epsilon / max_trips_per_person, workloads, lattice),
+        }
         for epsilon in budgets
         for name in (*BOX_METHODS, MOSAIC)
     ]
 
 
-def _try(matrix: Matrix, name: str, epsilon: float, workloads: list[Workload], lattice: Any) -> dict[str, Any]:
+def _try(
+    matrix: Matrix, name: str, epsilon: float, workloads: list[Workload], lattice: IntArray
+) -> dict[str, float | str | None]:
     """Release the city once and measure; figures are null where the method refuses."""
     try:
         release = add_noise(matrix, name, epsilon)
     except InputError as refused:
-        return {"boxes": None, "refused": refused.message} | {workload.name: None for workload in workloads}
+        return {"boxes": None, "refused": refused.message, **{workload.name: None for workload in workloads}}
     boxes = release.boxes
-    figures: dict[str, Any] = {"boxes": len(release.counts), "refused": None}
+    figures: dict[str, float | str | None] = {"boxes": len(release.counts), "refused": None}
     for workload in workloads:
         if isinstance(boxes, Boxes):
             answers = answer_boxes(workload, boxes)

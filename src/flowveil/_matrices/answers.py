@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
 
+from flowveil._arrays import filled
 from flowveil._errors import InputError
 from flowveil._folder import CELLS
 from flowveil._matrices.read import check_sums
 from flowveil._noise import variance
-from flowveil._options import parse_bbox, parse_pairs
+from flowveil._options import parse_bbox, parse_pairs, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
     import pyarrow as pa
 
@@ -93,7 +92,7 @@ def query_noisy(
     stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
     frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
     """
-    numbered = stops if isinstance(stops, Mapping) else dict(enumerate(stops or (), start=1))
+    numbered = stops if isinstance(stops, Mapping) else dict(enumerate(_listed(stops), start=1))
     wanted = {"origin": origin, "destination": destination} | {f"stop {at}": box for at, box in numbered.items()}
     wanted |= parse_pairs(places or {}, "place_bbox")
     boxes = {name: parse_bbox(box) for name, box in wanted.items() if box is not None}
@@ -109,6 +108,13 @@ def query_noisy(
         one = cover_place(written, place, box)
         cover = cover.also(one)
     return _answer(written, cover)
+
+
+def _listed(stops: Any) -> list[Any]:
+    """Return the boxes of stops in order."""
+    if stops is not None and (isinstance(stops, str) or not isinstance(stops, Iterable)):
+        raise InputError(f"stops are {shown(stops)}", "give a list of boxes, one for each stop, in order")
+    return list(stops or ())
 
 
 def _answer(release: NoisyRelease, cover: _Cover) -> Answer:
@@ -176,6 +182,6 @@ def _extent(areas: pa.Table, shapes: npt.NDArray[np.object_]) -> tuple[FloatArra
     """Return the corners of boxes that hold all tiles of areas: those of a coarse H3 cell reach out of its outline."""
     bounds = shapely.bounds(shapes)
     low, high = bounds[:, :2], bounds[:, 2:]
-    several = np.asarray(areas["tiles"].fill_null(0).to_numpy()) != 1
+    several = filled(areas["tiles"], 0) != 1
     reach = np.where(several[:, None], _REACH * (high - low), 0)
     return low - reach, high + reach

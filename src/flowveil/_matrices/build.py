@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowveil import _engine as engine
-from flowveil._errors import InputError, UnknownNameError
+from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._matrices.points import Grid, Matrix, Points, Provenance
+from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
 from flowveil._options import parse_bbox, parse_bound, parse_cells, parse_choice, parse_memory, parse_names
 from flowveil._places import Zones
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flowveil._flows import Flows
-    from flowveil._places import BoundingBox
+    from flowveil._places import BoundingBox, ZonesLike
+    from flowveil._trips import TripsLike
 
 DEFAULT_CELLS = 1000
 _ENDS = {
@@ -33,7 +34,7 @@ _PLACES = {"start": "origin", "end": "destination"}
 
 
 def build_matrix(
-    trips: Any,
+    trips: TripsLike,
     bbox: str | Iterable[float] | None,
     cells: int = DEFAULT_CELLS,
     *,
@@ -58,17 +59,17 @@ def build_matrix(
     most = _bound(table, unit, max_trips_per_person)
     columns = _coordinates(table, ends, stops)
     names = tuple(_PLACES.get(name[:-4], name[:-4].replace("_", " ")) for name in columns if name.endswith("_lon"))
-    grid = Grid(box, cells, names)
+    grid = CellGrid(box, cells, names)
     counted = engine.count_points(_request(table, columns, unit), grid.bbox, cells, most, memory)
     return Matrix(Points(counted.cells, counted.trips, grid.lengths), grid, unit, most, _provenance(table, counted))
 
 
 def build_tile_matrix(
-    trips: Any,
+    trips: TripsLike,
     bbox: str | Iterable[float] | None = None,
     grid: str | None = None,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,
@@ -162,8 +163,7 @@ def _bound(trips: Trips, unit: str | None, most: int | None) -> int:
         return 1
     if unit == "trip":
         raise InputError("the column of persons is called 'trip'", "give it another name")
-    if unit not in trips.available:
-        raise UnknownNameError("column", unit, trips.available)
+    parse_choice(unit, "column", trips.available)
     if most is None:
         raise InputError(
             "to protect persons, the trips that count of each must be bounded",
@@ -185,8 +185,7 @@ def _coordinates(trips: Trips, ends: str, stops: Sequence[str]) -> dict[str, str
             f"{len(stops)} columns of stops were given", "give a column lon and a column lat for each stop"
         )
     for column in stops:
-        if column not in trips.available:
-            raise UnknownNameError("column", column, trips.available)
+        parse_choice(column, "column", trips.available)
     axes = {name: trips.columns[name] for name in _ENDS[ends]}
     for number, column in enumerate(stops):
         axes[f"stop_{number // 2 + 1}_{'lat' if number % 2 else 'lon'}"] = column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from flowveil._engine import open_source
 from flowveil._errors import InputError
@@ -17,7 +17,10 @@ from flowveil._trips import Trips, read_trips
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from flowveil._engine import QuerySource, Readable
     from flowveil._matrices.points import Matrix
+    from flowveil._places import ZonesLike
+    from flowveil._trips import TripsLike
 
 
 class CountingOptions(TypedDict, total=False):
@@ -37,7 +40,7 @@ class CountingOptions(TypedDict, total=False):
     timezone: str
     grid: str | None
     hierarchy: str | Sequence[str] | None
-    zones: Any
+    zones: ZonesLike
 
 
 _FRAMES = "--frames"
@@ -101,7 +104,7 @@ def check_given(method: str, given: Iterable[str]) -> None:
             raise InputError(f"{spelled(option)} does not go with {kind if option in _SOMETIMES else 'noise'}", hint)
 
 
-def count_for_noise(trips: Any, method: str, given: Mapping[str, Any]) -> Matrix:
+def count_for_noise(trips: TripsLike, method: str, given: Mapping[str, Any]) -> Matrix:  # of CountingOptions
     """Return the matrix that a method needs of trips (what `read_trips` takes or returns, samples with frames).
 
     given: options by name, those of CountingOptions; others are refused.
@@ -113,8 +116,8 @@ def count_for_noise(trips: Any, method: str, given: Mapping[str, Any]) -> Matrix
     rest = dict(given)
     read = {name: rest.pop(name) for name in _OF_READING if name in rest}
     if "frames" in rest:
-        query = read.pop("query", None)
-        source = trips if query is None else open_source(trips, query)
+        query, samples = read.pop("query", None), cast("Readable", trips)
+        source = samples if query is None else cast("QuerySource", open_source(samples, query))
         return build_frame_matrix(source, rest.pop("bbox", None), rest.pop("cells", DEFAULT_CELLS), **read, **rest)
     if isinstance(trips, Trips):
         for option in read:

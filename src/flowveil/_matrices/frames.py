@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from flowveil._engine import without_errors
 from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, public_box
-from flowveil._matrices.points import Grid, Matrix, Points, Provenance
+from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._noise import public_random
 from flowveil._options import parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
 from flowveil._trips import open_samples
@@ -21,8 +21,8 @@ from flowveil._trips import open_samples
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine import Samples
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._engine import Readable, Samples
 
 DEFAULT_FRAMES = "morning=6-10,noon=11-14,evening=17-21"
 _HOUR = 3_600_000_000  # in microseconds
@@ -30,7 +30,7 @@ _FRAME = re.compile(r"(?:(?P<name>[\w -]{1,40})=)?(?P<start>\d{1,2})-(?P<end>\d{
 
 
 def build_frame_matrix(
-    samples: Any,
+    samples: Readable,
     bbox: str | Iterable[float] | None,
     cells: int = DEFAULT_CELLS,
     *,
@@ -48,7 +48,7 @@ def build_frame_matrix(
     `max_trips_per_person` days count, drawn uniformly.
     """
     named = parse_frames(frames)
-    grid = Grid(public_box(bbox), parse_cells(cells), tuple(named))
+    grid = CellGrid(public_box(bbox), parse_cells(cells), tuple(named))
     if max_trips_per_person is None:
         raise InputError(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
@@ -87,9 +87,9 @@ def parse_frames(text: str) -> dict[str, tuple[int, int]]:
     return frames
 
 
-def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, Any, int]:
+def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tuple[IntArray, FloatArray, int]:
     """Return person and places (one row a day, lon and lat of each frame in turn), and how many days had a sample."""
-    local = pc.local_timestamp(pa.array(samples.time, pa.timestamp("us", tz=timezone)))
+    local = pc.local_timestamp(cast("pa.TimestampArray", pa.array(samples.time, pa.timestamp("us", tz=timezone))))
     moment = np.asarray(local.cast(pa.int64()).to_numpy(zero_copy_only=False), np.int64)
     day, hour = moment // (24 * _HOUR), moment % (24 * _HOUR) // _HOUR
     order = np.lexsort((samples.lat, samples.lon, samples.time, day, samples.user))
@@ -104,11 +104,10 @@ def _days(samples: Samples, frames: list[tuple[int, int]], timezone: str) -> tup
     return days[whole, 0], places[whole].reshape(-1, 2 * len(frames)), len(days)
 
 
-def _inside(places: Any, bbox: tuple[float, float, float, float]) -> BoolArray:
+def _inside(places: FloatArray, bbox: tuple[float, float, float, float]) -> BoolArray:
     west, south, east, north = bbox
     lon, lat = places[:, ::2], places[:, 1::2]
-    inside: BoolArray = ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1)
-    return inside
+    return np.asarray(((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).all(axis=1), bool)
 
 
 def _bounded(user: IntArray, most: int) -> BoolArray:
@@ -122,7 +121,7 @@ def _bounded(user: IntArray, most: int) -> BoolArray:
     return kept
 
 
-def _cells(places: Any, grid: Grid) -> IntArray:
+def _cells(places: FloatArray, grid: CellGrid) -> IntArray:
     west, south, east, north = grid.bbox
     low = np.tile([west, south], len(grid.places))
     size = np.tile([east - west, north - south], len(grid.places))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from flowveil._folder import NOISE
 from flowveil._matrices.methods import LAPLACE
@@ -11,8 +11,9 @@ from flowveil._matrices.methods import LAPLACE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._folder import Kind
+    from flowveil._folder import Kind, Manifest, Promise, Settings, Spending
     from flowveil._matrices.points import Matrix
+    from flowveil._methods import Value
     from flowveil._noise import Ledger
 
 _ABSENCE = (
@@ -27,11 +28,11 @@ _POSITIVE = "those below one are not listed, so that sums over many pairs are to
 
 
 def make_manifest(
-    matrix: Matrix, method: str, epsilon: float, ledger: Ledger, typed: Mapping[str, Any], kind: Kind
-) -> dict[str, Any]:
+    matrix: Matrix, method: str, epsilon: float, ledger: Ledger, typed: Mapping[str, Value], kind: Kind
+) -> Manifest:
     """Return the manifest; it holds what the user typed, and the budget, which depends on noisy counts only."""
     most = matrix.max_trips_per_person
-    promise = {
+    promise: Promise = {
         "kind": NOISE,
         "epsilon": epsilon,
         "delta": 0,
@@ -47,14 +48,14 @@ def make_manifest(
         "format": kind.format,
         "software": f"flowveil {version('flowveil')}",
         "method": method,
-        "options": options,
+        "options": cast("Settings", options),
         "promise": promise,
         "promise_text": promise_text(promise, positive_only=method == LAPLACE),
         "absence": _POSITIVE_ABSENCE if method == LAPLACE else _ABSENCE,
     }
 
 
-def budget(ledger: Ledger, most: int) -> list[dict[str, Any]]:
+def budget(ledger: Ledger, most: int) -> list[Spending]:
     """Return what a path spends before its count is published, in order, for a whole unit."""
     named = {spend.name: spend.epsilon for spend in ledger.spends if spend.name != "cells"}
     by_depth = sorted(named, key=lambda name: (name != "total", *_step(name)))
@@ -67,7 +68,7 @@ def _step(name: str) -> tuple[int, int]:
     return int(depth or 0), 0 if what == "counts" else 1
 
 
-def promise_text(promise: Mapping[str, Any], *, positive_only: bool = False) -> str:
+def promise_text(promise: Promise, *, positive_only: bool = False) -> str:
     """Say a promise in plain words; positive_only: counts below one are not listed."""
     epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
     if most is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder import CELLS, read_audit, remembered
 from flowveil._matrices.area_workloads import answer_runs, lay_grid
@@ -14,6 +15,7 @@ from flowveil._matrices.ladder import runs
 from flowveil._matrices.read import check_sums, read_noisy
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
+from flowveil._options import parse_bbox, parse_whole
 from flowveil._trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -23,26 +25,29 @@ if TYPE_CHECKING:
     from flowveil._arrays import FloatArray
     from flowveil._matrices.release import NoisyRelease
     from flowveil._matrices.workloads import Workload
+    from flowveil._trips import TripsLike
 
 _ENDS = {("origin", "destination"): "both", ("origin",): "origin", ("destination",): "destination"}
 
 
 def query_errors(
     release: str | Path,
-    trips: Any,
+    trips: TripsLike,
     *,
     queries: int = 300,
     seed: int = 0,
     stops: str | Sequence[str] = (),
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, float | None]]:
     """Return for each workload the mean relative error in percent, and what it hides; the figures are private.
 
     Workloads are queries of any size, and of 1, 5 and 10 % of each side, placed uniformly and around random trips. They
     are the same for the same seed and trips. stops: columns of stops, if the release has any. All trips count as true,
     also those that a bound left out.
     """
+    queries = parse_whole(queries, "queries", "give a whole number from 1 to 1,000,000", 1, 1_000_000)
+    seed = parse_whole(seed, "seed", "a seed is a whole number, 0 or more", 0)
     written = read_noisy(release)
     options = written.manifest["options"]
     check_sums(written.manifest)
@@ -69,12 +74,11 @@ def _answers(release: NoisyRelease, cells: int) -> Callable[[Workload], FloatArr
         values = release.counts.astype(np.float64)
         return lambda workload: answer_queries(workload.low, workload.high, low, high, values)
     options = release.manifest["options"]
-    grid = make_tile_grid(tuple(options["bbox"]), options["grid"], options["hierarchy"])
+    grid = make_tile_grid(parse_bbox(options["bbox"]), options["grid"], options["hierarchy"])
     start, end = runs(grid.ladder.leaf, grid.tree.parent)
     number = {name: node for node, name in enumerate(grid.places.ids(grid.tree, np.arange(len(grid.tree))))}
     sides = [
-        np.array([number[area] for area in release.table[side].to_pylist()], np.int64)
-        for side in ("origin", "destination")
+        np.array([number[area] for area in texts(release.table[side])], np.int64) for side in ("origin", "destination")
     ]
     ends = [(start[nodes], end[nodes]) for nodes in sides]
     lattice = lay_grid(grid, cells)

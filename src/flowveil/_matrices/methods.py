@@ -1,4 +1,4 @@
-"""Which function a method that adds noise is; what it promises and takes stands in the registry of all methods."""
+"""The methods that add noise: which of the registry of all methods they are, and their functions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
 from flowveil._matrices import daf, grids
+from flowveil._methods import noisy_methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,16 +18,15 @@ LAPLACE = "laplace"
 TILE_METHODS = (MOSAIC, LAPLACE)  # that count pairs of tiles, not cells
 DEFAULT_METHOD = "daf-entropy"
 
-BOX_METHODS: dict[str, Callable[..., Boxes]] = {
-    "identity": grids.identity,
-    "uniform": grids.uniform,
-    "eug": grids.eug,
-    "eug-border": grids.eug_border,
-    "ebp": grids.ebp,
-    "mkm": grids.mkm,
-    "daf-entropy": daf.daf_entropy,
-    "daf-homogeneity": daf.daf_homogeneity,
-}
+
+def _function(name: str) -> Callable[..., Boxes]:
+    """Return the function of a method that releases boxes: it is called like the method."""
+    spelled = name.replace("-", "_")
+    function: Callable[..., Boxes] = getattr(grids if hasattr(grids, spelled) else daf, spelled)
+    return function
+
+
+BOX_METHODS = {method.name: _function(method.name) for method in noisy_methods() if method.name not in TILE_METHODS}
 
 
 def adds_noise(name: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Source
+    from flowveil._folder import Json
     from flowveil._matrices.tiles import TileGrid
     from flowveil._places import BoundingBox
 
@@ -42,7 +43,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Grid:
+class CellGrid:
     """A grid laid over a public box: as many cells along every side, two axes (lon, lat) for each place of a trip."""
 
     bbox: BoundingBox
@@ -54,7 +55,7 @@ class Grid:
         """Cells along each axis."""
         return (self.cells,) * (2 * len(self.places))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return the grid for the manifest."""
         return {"bbox": list(self.bbox), "cells": self.cells, "places": list(self.places)}
 
@@ -81,7 +82,7 @@ class Matrix:
     """
 
     points: Points
-    grid: Grid | TileGrid
+    grid: CellGrid | TileGrid
     unit: str | None = None  # column of persons; None: one trip is protected
     max_trips_per_person: int = 1
     provenance: Provenance = field(default_factory=Provenance)

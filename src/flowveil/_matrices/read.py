@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from flowveil._folder import Files
+    from flowveil._folder import Files, Json, Manifest
 
 _KINDS = {Kind.NOISY_FLOWS, Kind.CELLS}
 _HINT = "name a folder made with --epsilon (see flowveil methods)"
@@ -31,7 +31,7 @@ def read_noisy(path: str | Path) -> NoisyRelease:
     return NoisyRelease(files.tables, files.manifest)
 
 
-def check_sums(manifest: Mapping[str, Any]) -> None:
+def check_sums(manifest: Manifest) -> None:
     """Raise if the counts of a release do not add up, since those below one were left out after the noise."""
     if manifest.get("method") == LAPLACE:
         raise InputError(
@@ -45,7 +45,7 @@ def _broken(message: str) -> InputError:
     return InputError(f"the release is not as the format says: {message}", "flowveil verify says what is wrong")
 
 
-def _check_promise(promise: dict[str, Any]) -> None:
+def _check_promise(promise: Mapping[str, Json]) -> None:
     keys = {"kind", "epsilon", "delta", "unit", "neighbours", "max_trips_per_person", "budget"}
     if set(promise) != keys:
         raise _broken(f"the promise has other keys than {', '.join(sorted(keys))}")
@@ -75,7 +75,7 @@ def _check_columns(files: Files) -> None:
             raise _broken("the manifest does not describe the grid")
         axes = range(2 * len(options["places"]))
         names = [f"{end}_{axis}" for axis in axes for end in ("low", "high")]
-        kinds = dict.fromkeys([*names, "count", "nonnegative"], pa.int64())
+        kinds: dict[str, pa.DataType] = dict.fromkeys([*names, "count", "nonnegative"], pa.int64())
     else:
         kinds = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64(), "nonnegative": pa.int64()}
     kinds["scale"] = pa.float64()

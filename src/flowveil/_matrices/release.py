@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Files, Kind, write_folder
+from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Audit, Files, Kind, write_folder
 from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.counting import CountingOptions, choose_noise, count_for_noise
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._folder import Manifest
     from flowveil._matrices.boxes import Boxes
     from flowveil._matrices.laplace import Listed
     from flowveil._matrices.mosaic import Leaves
+    from flowveil._methods import Value
     from flowveil._report import Content
+    from flowveil._trips import TripsLike
 
 AUDIT_FORMAT = "flowveil-audit/1"
 _CONSISTENT = "consistent"  # option and column
@@ -47,8 +50,8 @@ class NoisyRelease:
     """Tables with noisy counts and the manifest: these are safe to publish."""
 
     tables: dict[str, pa.Table]  # by file name
-    manifest: dict[str, Any]
-    audit: dict[str, Any] = field(default_factory=dict)  # private; empty in a release that was read back
+    manifest: Manifest
+    audit: Audit = field(default_factory=Audit)  # private; empty in a release that was read back
     boxes: Boxes | Leaves | Listed | None = None  # None in a release that was read back
     ledger: Ledger | None = None  # what was spent on what; None in a release that was read back
 
@@ -138,11 +141,11 @@ class NoisyRelease:
 
 
 def add_noise(
-    matrix: Any,
+    matrix: Matrix | TripsLike,
     method: str | None = None,
     epsilon: float = 1.0,
     *,
-    options: Mapping[str, Any] | Sequence[str] | None = None,
+    options: Mapping[str, Value] | Sequence[str] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **counting: Unpack[CountingOptions],
 ) -> NoisyRelease:
@@ -171,12 +174,13 @@ def add_noise(
             f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
         )
     tell(f"adding noise with {name}")
-    typed: dict[str, Any] = dict(find_method(name).parse_options(options))
+    typed = dict(find_method(name).parse_options(options))
     reconciled = bool(typed.get(_CONSISTENT))
     most = matrix.max_trips_per_person
     ledger = Ledger(_share(epsilon, most))
     boxes: Boxes | Leaves | Listed
-    run = {option: value for option, value in typed.items() if option != _CONSISTENT}
+    # Any: each method has options of its own, which `parse_options` has checked.
+    run: dict[str, Any] = {option: value for option, value in typed.items() if option != _CONSISTENT}
     if isinstance(matrix.grid, TileGrid) and name == LAPLACE:
         boxes = listed = laplace(matrix.points, ledger, **run)
         known = _noise_columns(listed.counts, listed.charged, ledger, None)
@@ -205,9 +209,9 @@ def _share(epsilon: float, most: int) -> float:
     return share
 
 
-def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: IntArray | None) -> dict[str, pa.Array]:
+def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: IntArray | None) -> dict[str, Column]:
     """Return what stands beside noisy counts: a projection, the scale of the noise, on request one more estimate."""
-    columns = {
+    columns: dict[str, Column] = {
         "nonnegative": pa.array(non_negative(counts), pa.int64()),
         "scale": pa.array(ledger.scales(charged), pa.float64()),
     }
@@ -216,9 +220,9 @@ def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: I
     return columns
 
 
-def _cells_table(boxes: Boxes, known: dict[str, pa.Array]) -> pa.Table:
+def _cells_table(boxes: Boxes, known: dict[str, Column]) -> pa.Table:
     """Return one row a box, ordered by place: its edges in cells, its noisy count and what is known of it."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, Column] = {}
     for axis in range(boxes.low.shape[1]):
         columns[f"low_{axis}"] = pa.array(boxes.low[:, axis], pa.int64())
         columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
@@ -226,7 +230,7 @@ def _cells_table(boxes: Boxes, known: dict[str, pa.Array]) -> pa.Table:
     return pa.table(columns | known)
 
 
-def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, pa.Array]) -> dict[str, pa.Table]:
+def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, Column]) -> dict[str, pa.Table]:
     """Return flows between nodes of the tree (one row a flow) with noisy trips, and their areas as in any release."""
     flows = pa.table(
         {
@@ -239,7 +243,7 @@ def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[
     return {FLOWS: flows, AREAS: areas_of_nodes(grid.places, (grid.tree, nodes[:, 0]), (grid.tree, nodes[:, 1]))}
 
 
-def _audit(matrix: Matrix, ledger: Ledger) -> dict[str, Any]:
+def _audit(matrix: Matrix, ledger: Ledger) -> Audit:
     provenance = matrix.provenance
     return {
         "format": AUDIT_FORMAT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h3
 import numpy as np
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flowveil._arrays import IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._matrices.ladder import Ladder
-    from flowveil._places import BoundingBox, Hierarchy
+    from flowveil._places import BoundingBox, Hierarchy, ZonesLike
 
 DEFAULT_GRID = "h3:10"
 DEFAULT_HIERARCHY = "h3-binary"
@@ -53,7 +54,7 @@ class TileGrid:
         position = order[place]
         return np.where(keys[position] == tiles, position, -1)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return the grid for the manifest."""
         return self.places.settings() | ({} if self.bbox is None else {"bbox": list(self.bbox)})
 
@@ -80,7 +81,7 @@ def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequenc
 
 
 def make_zone_grid(
-    zones: Any, hierarchy: str | Sequence[str] | None, columns: Mapping[str, str] | None = None
+    zones: ZonesLike, hierarchy: str | Sequence[str] | None, columns: Mapping[str, str] | None = None
 ) -> TileGrid:
     """Return all zones with their tree."""
     places = choose_places(None, zones, hierarchy, None, None, columns)

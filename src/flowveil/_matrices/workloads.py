@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def answer_boxes(workload: Workload, boxes: Boxes, counts: IntArray | None = Non
     return answer_queries(workload.low, workload.high, boxes.low, boxes.high, values)
 
 
-def mre(workload: Workload, answers: FloatArray) -> dict[str, Any]:
+def mre(workload: Workload, answers: FloatArray) -> dict[str, float | None]:
     """Return the mean relative error in percent, and what it hides.
 
     `empty` is the share of queries with no trips, `mae` the mean absolute error, `median` the median relative error in

@@ -2,7 +2,8 @@
 
 from flowveil._measure.boxes import cover_boxes
 from flowveil._measure.covering import cover
+from flowveil._measure.figures import Metrics
 from flowveil._measure.meanings import MEANINGS
-from flowveil._measure.measures import Published, Rest, metrics
+from flowveil._measure.measures import Published, Rest, check_tiles, metrics
 
-__all__ = ["MEANINGS", "Published", "Rest", "cover", "cover_boxes", "metrics"]
+__all__ = ["MEANINGS", "Metrics", "Published", "Rest", "check_tiles", "cover", "cover_boxes", "metrics"]

@@ -38,7 +38,7 @@ class _Spread:
     """Shares of areas as shares of tiles."""
 
     def __init__(self, inside: list[IntArray], tiles: int) -> None:
-        self.size = np.array([len(found) for found in inside], np.int64)
+        self.size = np.array([len(leaves) for leaves in inside], np.int64)
         self.start = np.cumsum(self.size) - self.size
         self.inside = np.concatenate(inside)
         self.tiles = int(tiles)

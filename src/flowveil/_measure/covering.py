@@ -20,22 +20,21 @@ def cover(
     flows: Flows,
     origin: IntArray,
     destination: IntArray,
-    matrix: IntArray | None = None,
+    matrix: IntArray | int = 0,
     time: IntArray | None = None,
     own: IntArray | None = None,
 ) -> IntArray:
     """For every tile pair the flow (node `origin[f]` to `destination[f]`) that holds it, -1 for none.
 
-    Flows must be disjoint. Each tile has few published areas above it: all combinations are looked up. With several
-    matrices the flow must be of the same one (`matrix[f]`), with a hierarchy of time its node (`time[f]`) above.
+    Flows must be disjoint. Each tile has few published areas above it: all combinations are looked up. The flow must be
+    of the same matrix (`matrix[f]`, or one number for all), with a hierarchy of time its node (`time[f]`) above.
     own: by tile pair its matrix, if not that of the flows.
     """
     axes = [(flows.origins, flows.origin, origin), (flows.destinations, flows.destination, destination)]
     if flows.times is not None and flows.time is not None and time is not None:
         axes.append((flows.times.hierarchy, flows.time, time))
-    key = np.zeros(len(origin), np.int64) if matrix is None else matrix
-    if own is None:
-        own = np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix
+    key = np.full(len(origin), matrix)
+    own = flows.matrix if own is None else own
     for tree, _, node in axes:
         key = key * len(tree) + node
     if not len(key):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._measure.figures import Losses
     from flowveil._places import Areas
 
 
@@ -36,12 +37,12 @@ class Extent:
     areas: tuple[Areas, Areas]  # what these numbers mean
     tiles: tuple[FloatArray, FloatArray]  # by flow
     square_kilometers: tuple[FloatArray, FloatArray]  # by flow
-    meters: FloatArray  # from tile centre to area centre: origins of all tile pairs in flows, then destinations
+    meters: FloatArray  # from tile center to area center: origins of all tile pairs in flows, then destinations
     overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
     steps: FloatArray | None = None  # by flow: steps of time, where time is an axis
 
 
-def losses(volumes: Volumes, extent: Extent) -> dict[str, Any]:
+def losses(volumes: Volumes, extent: Extent) -> Losses:
     """Return the metrics that weigh flows by their volume; some of it must be published."""
     total, kept = int(volumes.pairs.sum()), int(volumes.flows.sum())
     sizes, cells = np.add(*extent.tiles), np.multiply(*extent.tiles)
@@ -64,9 +65,9 @@ def losses(volumes: Volumes, extent: Extent) -> dict[str, Any]:
     }
 
 
-def number(value: float | np.floating[Any]) -> float | None:
+def number(value: SupportsFloat) -> float | None:
     """Return a float, None for NaN: a metric that does not apply is null."""
-    return None if np.isnan(value) else float(value)
+    return None if np.isnan(float(value)) else float(value)
 
 
 def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: float, true_scale: float) -> float:
@@ -85,7 +86,7 @@ def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: flo
 def _distances(volumes: Volumes, extent: Extent) -> dict[str, float] | None:
     """Return mean, median and standard deviation of the distances, both ends pooled."""
     meters = extent.meters
-    if np.isnan(meters).any():  # an area without a centre: leaving it out would flatter the release
+    if np.isnan(meters).any():  # an area without a center: leaving it out would flatter the release
         return None
     weights = np.tile(volumes.pairs[extent.group >= 0], 2).astype(np.float64)
     mean = np.average(meters, weights=weights)

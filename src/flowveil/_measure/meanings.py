@@ -9,7 +9,7 @@ MEANINGS = {
     "suppressed": "share left out",
     "c_dm": "discernibility",
     "c_avg": "mean crowd over k",
-    "gdm": "meters from tile centre to area centre",
+    "gdm": "meters from tile center to area center",
     "mao": "mean size of origin areas, km2",
     "mad": "mean size of destination areas, km2",
     "flows": "published flows",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from flowveil._problem import Requirement, make_requirement, mean_weight
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._flows import Flows
+    from flowveil._measure.figures import Metrics, WithElsewhere
     from flowveil._places import Areas
 
 
@@ -38,11 +39,11 @@ class Published:
     origin: IntArray
     destination: IntArray
     trips: IntArray  # as published: a lower bound where filtered trips were not counted again
+    matrix: IntArray
     elsewhere: Rest | None = None  # what is reported of the trips left out, if anything is
     areas: tuple[Areas, Areas] | None = None  # what the numbers above mean, if not nodes
     group: IntArray | None = None  # by tile pair: the flow that holds it, where it does not follow from nodes
     overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
-    matrix: IntArray | None = None  # where there are several
     time: IntArray | None = None  # node of the hierarchy of time, where there is one
     totals: IntArray | None = None  # trips of the flows of all groups together, which are not among the others
 
@@ -52,8 +53,8 @@ class Published:
 
     def sorted(self) -> Published:
         """Return the same flows in the order of their nodes, so that sums of floats do not depend on their order."""
-        keys = [self.destination, self.origin, self.time, self.matrix]
-        order = np.lexsort([key for key in keys if key is not None])
+        keys = [self.destination, self.origin, *([] if self.time is None else [self.time]), self.matrix]
+        order = np.lexsort(keys)
         place = np.full(len(order) + 1, -1, np.int64)
         place[order] = np.arange(len(order))
         return replace(
@@ -62,28 +63,33 @@ class Published:
             destination=self.destination[order],
             trips=self.trips[order],
             group=None if self.group is None else place[self.group],
-            matrix=None if self.matrix is None else self.matrix[order],
+            matrix=self.matrix[order],
             time=None if self.time is None else self.time[order],
         )
 
 
+def check_tiles(tiles: object) -> None:
+    """Raise unless this is a way to count tiles."""
+    if tiles not in ("tree", "all"):
+        raise InputError(f"tiles cannot be counted as {shown(tiles)}", "count tiles as tree or all")
+
+
 def metrics(
     flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
-) -> dict[str, Any]:
+) -> Metrics:
     """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
 
     k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
     tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
     """
-    if tiles not in ("tree", "all"):
-        raise InputError(f"tiles cannot be counted as {shown(tiles)}", "count tiles as tree or all")
+    check_tiles(tiles)
     published = published.sorted()
     extent = _extent(flows, published, tiles)
     measures = flows.measure(extent.group, len(published.trips))
     crowd = measures.trips if measures.persons is None else measures.persons
     asked = _asked(flows, k, k_weight)
     people = _people(flows, published, extent.group, asked)
-    rest = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
+    rest: WithElsewhere = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
     return {
         **losses(Volumes(flows.trips, published.trips, k), extent),
         "flows": len(published.trips),
@@ -139,7 +145,7 @@ def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
     )
 
 
-def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, Any]:
+def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, float | None]:
     """Return flows to elsewhere, their trips, and share left out and gbar with them; elsewhere is a whole axis."""
     rest = published.elsewhere
     if rest is None:
@@ -170,7 +176,7 @@ def _count_tiles(areas: Areas, numbers: IntArray, tiles: str) -> FloatArray:
 
 
 def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntArray], group: IntArray) -> FloatArray:
-    """Return the meters from tile centre to area centre of the tile pairs in flows, one end after the other."""
+    """Return the meters from tile center to area center of the tile pairs in flows, one end after the other."""
     inside = group >= 0
     distances = []
     for hierarchy, leaf, areas, area in (

@@ -24,7 +24,7 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
 
     v_target: trips that an origin area should send; `auto` takes the one with the least gbar of 15.
     """
-    found: list[tuple[float, float, Cut]] = []
+    candidates: list[tuple[float, float, Cut]] = []
     refused: list[PromiseError] = []
     for target in targets(problem, v_target):
         try:
@@ -33,10 +33,10 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
             refused.append(error)
             continue
         point = frontier_point(cut.cube, cut.lam, cut.published)
-        found.append((point.suppressed if problem.max_gbar else point.gbar, target, cut))
-    if not found:
+        candidates.append((point.suppressed if problem.max_gbar else point.gbar, target, cut))
+    if not candidates:
         raise refused[-1]
-    _, target, cut = min(found, key=lambda entry: entry[:2])
+    _, target, cut = min(candidates, key=lambda entry: entry[:2])
     areas = (np.flatnonzero(origin_cut(problem, target)[0]),)
     return solution_of(problem, cut, (f"v_target {target:g}", f"lambda {cut.lam:g}"), areas=areas)
 

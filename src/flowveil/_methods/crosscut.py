@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._methods.each import join
-from flowveil._methods.frontier import POINTS, FrontierPoint, check_points, thinned, undominated
+from flowveil._methods.frontier import POINTS, FrontierPoint, thinned, undominated
 from flowveil._methods.many_grids import ManyGrid, ManyGrids
 from flowveil._methods.steer import check_budget, check_precision, too_precise
 from flowveil._problem import Solution
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flowveil._arrays import FloatArray
-    from flowveil._methods.grids import Grid
+    from flowveil._methods.grids import AreaGrid
     from flowveil._problem import Problem
 
 STEPS = 64  # prices of the continuation
@@ -31,16 +31,15 @@ def solve(problem: Problem) -> Solution:
         grid, lam = _to_precision(grids, problem.max_gbar)
     else:
         grid, lam = _to_budget(grids, problem)
-    found = [grid_solution(part, own) for part, own in zip(grids.parts, grid.parts, strict=True)]
-    return replace(found[0] if problem.flows.matrices is None else join(problem, found), notes=(f"lambda {lam:g}",))
+    solutions = [grid_solution(part, own) for part, own in zip(grids.parts, grid.parts, strict=True)]
+    return replace(join(problem, solutions), notes=(f"lambda {lam:g}",))
 
 
 def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     """Return what crosscut reaches at different prices of a suppressed trip."""
-    check_points(points)
     grids = ManyGrids(problem)
-    prices, found = _sweep(grids, max(points, STEPS))
-    rows = [grids.point(grid, lam) for lam, grid in zip(prices.tolist(), found, strict=True)]
+    prices, best = _sweep(grids, max(points, STEPS))
+    rows = [grids.point(grid, lam) for lam, grid in zip(prices.tolist(), best, strict=True)]
     return thinned(undominated(rows), points)
 
 
@@ -66,42 +65,42 @@ def _sweep(grids: ManyGrids, steps: int) -> tuple[FloatArray, list[ManyGrid]]:
 
 
 def _to_budget(grids: ManyGrids, problem: Problem) -> tuple[ManyGrid, float]:
-    prices, found = _sweep(grids, STEPS)
-    prices, found = np.append(prices, prices[-1]), [*found, grids.coarsest()]
-    check_budget(min(grid.suppressed for grid in found), problem)
+    prices, swept = _sweep(grids, STEPS)
+    prices, swept = np.append(prices, prices[-1]), [*swept, grids.coarsest()]
+    check_budget(min(grid.suppressed for grid in swept), problem)
     grid, lam = _close_in(
-        grids, prices, found, lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
+        grids, prices, swept, lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
     )
     return grids.spend(grid, problem.budget - grid.suppressed), lam
 
 
 def _to_precision(grids: ManyGrids, max_gbar: float) -> tuple[ManyGrid, float]:
     check_precision(max_gbar)
-    prices, found = _sweep(grids, STEPS)
+    prices, swept = _sweep(grids, STEPS)
 
     def fine(grid: ManyGrid) -> bool:
         return grids.excess(grid, max_gbar) <= 0
 
-    if not any(fine(grid) for grid in found):
+    if not any(fine(grid) for grid in swept):
         raise too_precise(max_gbar)
-    return _close_in(grids, prices, found, fine, lambda grid: grid.suppressed, 1)
+    return _close_in(grids, prices, swept, fine, lambda grid: grid.suppressed, 1)
 
 
 def _close_in(
     grids: ManyGrids,
     prices: FloatArray,
-    found: list[ManyGrid],
+    swept: list[ManyGrid],
     good: Callable[[ManyGrid], bool],
     rank: Callable[[ManyGrid], float],
     side: int,
 ) -> tuple[ManyGrid, float]:
     """Return the best good grid, looking further between the best one found and its neighbor on one side."""
-    here = min((place for place, grid in enumerate(found) if good(grid)), key=lambda place: rank(found[place]))
+    here = min((place for place, grid in enumerate(swept) if good(grid)), key=lambda place: rank(swept[place]))
     beyond = here + side
-    best, best_lam = found[here], float(prices[here])
-    if not 0 <= beyond < len(found):
+    best, best_lam = swept[here], float(prices[here])
+    if not 0 <= beyond < len(swept):
         return best, best_lam
-    inner, outer = (best, best_lam), (found[beyond], float(prices[beyond]))
+    inner, outer = (best, best_lam), (swept[beyond], float(prices[beyond]))
     for _ in range(CLOSER):
         lam = (inner[1] + outer[1]) / 2
         tried = [grids.improve(grid, lam) for grid, _ in (inner, outer)]
@@ -116,7 +115,7 @@ def _close_in(
     return best, best_lam
 
 
-def grid_solution(problem: Problem, grid: Grid, notes: tuple[str, ...] = ()) -> Solution:
+def grid_solution(problem: Problem, grid: AreaGrid, notes: tuple[str, ...] = ()) -> Solution:
     """Return the flows of a grid, and the flow of each tile pair."""
     flows = problem.flows
     origin, destination = problem.cube.node[:, grid.published]
@@ -127,4 +126,5 @@ def grid_solution(problem: Problem, grid: Grid, notes: tuple[str, ...] = ()) -> 
     place = np.searchsorted(key, wanted)
     place[place == len(key)] = 0
     group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
-    return Solution(origin, destination, group, notes=notes, areas=(np.flatnonzero(grid.areas[0]),))
+    areas = (np.flatnonzero(grid.areas[0]),)
+    return Solution(origin, destination, group, np.zeros_like(origin), notes=notes, areas=areas)

@@ -76,11 +76,11 @@ class Splits:
             choice = choose(run)
             return choice, *kernels.publish(run.cells.start, run.cells.stop, choice, self._cells)
 
-        found = at_once(follow, cube.runs)
-        suppressed = cube.total - sum(trips for _, _, trips, _ in found)
-        loss = sum(loss for _, _, _, loss in found) + cube.price * suppressed
-        choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _, _, _ in found)])
-        published = np.concatenate([np.zeros(0, np.int64), *(published for _, published, _, _ in found)])
+        followed = at_once(follow, cube.runs)
+        suppressed = cube.total - sum(trips for _, _, trips, _ in followed)
+        loss = sum(loss for _, _, _, loss in followed) + cube.price * suppressed
+        choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _, _, _ in followed)])
+        published = np.concatenate([np.zeros(0, np.int64), *(published for _, published, _, _ in followed)])
         return Cut(cube, lam, loss, suppressed, choice, published)
 
     @cached_property
@@ -133,10 +133,10 @@ def solution_of(
         origin,
         destination,
         group,
+        cube.matrix_of(cut.published),
         notes=notes,
         first=first,
         areas=areas,
-        matrix=None if flows.matrix is None else cube.matrix_of(cut.published),
         time=times[0] if times else None,
     )
 
@@ -147,11 +147,10 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> In
 
     cube, axes, (first, stop) = cut.cube, problem.axes, (run.cells.start, run.cells.stop)
     nodes = cube.node[:, first:stop]
-    top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)
-    matrix = problem.flows.matrix
-    found: IntArray = kernels.cell_of_records(
+    top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)[run.matrices]
+    cell: IntArray = kernels.cell_of_records(
         first,
-        np.full(records.stop - records.start, top[0]) if matrix is None else top[matrix[records]],
+        np.repeat(top, np.diff(problem.flows.edges)[run.matrices]),
         cut.choice[first:stop],
         kernels.children(first, stop, cube.parent),
         kernels.Bounds(
@@ -162,15 +161,15 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> In
         ),
         _stack((len(axes), records.stop - records.start), (axis.low[axis.leaf[records]] for axis in axes)),
     )
-    return found
+    return cell
 
 
 def _stack(shape: tuple[int, ...], rows: Iterable[IntArray]) -> IntArray:
-    """Return rows one below the other, made one at a time: there is no room for all of them twice."""
-    found = np.empty(shape, np.int64)
+    """Return rows as one array; each is made when its turn comes, so that memory never holds all of them twice."""
+    table = np.empty(shape, np.int64)
     for place, row in enumerate(rows):
-        found[place] = row
-    return found
+        table[place] = row
+    return table
 
 
 def maps_of(problem: Problem, cut: Cut, axis: int) -> tuple[IntArray, ...]:
@@ -185,11 +184,11 @@ def _ends(tree: Hierarchy, split: IntArray) -> IntArray:
     """Return the nodes at which a tree ends when the nodes given are split, if they are reached."""
     is_split = np.zeros(len(tree), bool)
     is_split[split] = True
-    found: list[IntArray] = []
+    ends: list[IntArray] = []
     nodes = np.array([ROOT], np.int64)
     while nodes.size:
-        found.append(nodes[~is_split[nodes]])
+        ends.append(nodes[~is_split[nodes]])
         above = nodes[is_split[nodes]]
         spans = zip(tree.first_child[above].tolist(), tree.end_child[above].tolist(), strict=True)
         nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
-    return np.sort(np.concatenate(found))
+    return np.sort(np.concatenate(ends))

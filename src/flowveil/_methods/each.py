@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._flows import People, Provenance
 from flowveil._problem import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from flowveil._arrays import IntArray
-    from flowveil._flows import Flows
     from flowveil._problem import Problem
     from flowveil._processes import Spread
 
@@ -31,29 +29,17 @@ def solve_each(solve: Solve, problem: Problem, spread: Spread) -> Solution:
     """
     if problem.max_gbar is not None:
         raise InputError("matrices that are solved one by one have no common precision", "give a budget, or use mosaic")
-    bare = replace(problem, flows=_bare(problem.flows))
+    bare = problem.bare()
     parts = [bare.part(matrix) for matrix in range(problem.flows.matrix_count)]
-    found = spread(partial(_attempt, solve), parts, _shared(bare.flows))
-    spent = sum(map(_withheld, parts, found))
+    solutions = spread(partial(_attempt, solve), parts, bare.shared())
+    spent = sum(map(_withheld, parts, solutions))
     more = problem.budget < problem.flows.total  # otherwise all had what they could get
     for matrix, part in enumerate(parts):
-        if found[matrix] is None and more and part.flows.total >= problem.requirement.k:
+        if solutions[matrix] is None and more and part.flows.total >= problem.requirement.k:
             left = problem.budget - spent + part.flows.total
-            found[matrix] = _attempt(solve, replace(part, budget=min(max(left, 0), part.flows.total)))
-            spent += _withheld(part, found[matrix]) - part.flows.total
-    return join(problem, found)
-
-
-def _bare(flows: Flows) -> Flows:
-    """Return flows that tell a method all it may know, and nothing of where trips came from."""
-    return replace(flows, provenance=Provenance(bbox=flows.provenance.bbox))
-
-
-def _shared(flows: Flows) -> list[object]:
-    """Return what all matrices have in common."""
-    weight = flows.people.weight if isinstance(flows.people, People) else None
-    found = [flows.places, flows.origins, flows.destinations, flows.times, flows.provenance, weight]
-    return [item for item in found if item is not None]
+            solutions[matrix] = _attempt(solve, replace(part, budget=min(max(left, 0), part.flows.total)))
+            spent += _withheld(part, solutions[matrix]) - part.flows.total
+    return join(problem, solutions)
 
 
 def _attempt(solve: Solve, part: Problem) -> Solution | None:
@@ -68,9 +54,9 @@ def _withheld(part: Problem, solution: Solution | None) -> int:
     return part.flows.total if solution is None else int(part.flows.trips[solution.group < 0].sum())
 
 
-def join(problem: Problem, found: Sequence[Solution | None]) -> Solution:
+def join(problem: Problem, solutions: Sequence[Solution | None]) -> Solution:
     """Return one solution with the flows of all matrices, numbered through."""
-    known = [solution for solution in found if solution is not None]
+    known = [solution for solution in solutions if solution is not None]
     if any(solution.rectangles is not None for solution in known):
         raise InputError("rectangles cannot be published by time or group", "use a method with areas of a tree: mosaic")
     nothing = np.zeros(0, np.int64)
@@ -79,7 +65,7 @@ def join(problem: Problem, found: Sequence[Solution | None]) -> Solution:
     areas: list[IntArray] = []
     first = next((solution.first for solution in known), 0)
     flows = 0
-    for matrix, solution in enumerate(found):
+    for matrix, solution in enumerate(solutions):
         if solution is None:
             areas.append(nothing)
             continue
@@ -91,15 +77,15 @@ def join(problem: Problem, found: Sequence[Solution | None]) -> Solution:
         matrices.append(np.full(len(solution.origin), matrix))
         ends = (solution.origin, solution.destination)[first]
         areas.append(np.unique(ends) if solution.areas is None or solution.first != first else solution.areas[0])
-    withheld = sum(solution is None for solution in found)
-    notes = [f"{withheld} of {len(found)} matrices are withheld as a whole"] if withheld else []
+    withheld = sum(solution is None for solution in solutions)
+    notes = [f"{withheld} of {len(solutions)} matrices are withheld as a whole"] if withheld else []
     return Solution(
         np.concatenate(origins),
         np.concatenate(destinations),
         group,
+        np.concatenate(matrices),
         exact=all(solution.exact for solution in known),
         notes=tuple(notes),
         first=first,
         areas=tuple(areas),
-        matrix=np.concatenate(matrices),
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._errors import InputError
 from flowveil._methods.lagrange import GROWTH, price_between, usual_rate
 
 if TYPE_CHECKING:
@@ -47,11 +46,10 @@ def frontier_of(families: Sequence[Splits], points: int) -> list[FrontierPoint]:
     Between the ends, each step goes where the widest gap is, to the price at which the cuts on its two sides cost the
     same; a gap in which that finds nothing new is closed.
     """
-    check_points(points)
     first, last = _best(families, 0.0), _coarsest(families)
-    found = [first] if first.suppressed == last.suppressed else [first, last][-points:]
-    measured = {cut.suppressed: frontier_point(cut.cube, cut.lam, cut.published) for cut in found}
-    open_gaps = list(pairwise(found))
+    cuts = [first] if first.suppressed == last.suppressed else [first, last][-points:]
+    measured = {cut.suppressed: frontier_point(cut.cube, cut.lam, cut.published) for cut in cuts}
+    open_gaps = list(pairwise(cuts))
     while open_gaps and len(measured) < points:
         fine, coarse = widest = max(open_gaps, key=lambda gap: _width(*(measured[cut.suppressed] for cut in gap)))
         open_gaps.remove(widest)
@@ -60,12 +58,6 @@ def frontier_of(families: Sequence[Splits], points: int) -> list[FrontierPoint]:
             measured[middle.suppressed] = frontier_point(middle.cube, middle.lam, middle.published)
             open_gaps += [(fine, middle), (middle, coarse)]
     return [measured[suppressed] for suppressed in sorted(measured, reverse=True)]
-
-
-def check_points(points: int) -> None:
-    """Raise if a frontier cannot have so many points."""
-    if points < 1:
-        raise InputError(f"points is {points}", "a frontier has 1 point or more; 24 is usual")
 
 
 def undominated(points: list[FrontierPoint]) -> list[FrontierPoint]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._methods.rectangles import as_solution
-from flowveil._places import UNIT, make_frame, tile_bounds, tile_points
+from flowveil._places import UNIT
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -83,17 +82,12 @@ def solve_sk(problem: Problem, max_flows: int = MOST_FLOWS) -> Solution:
 
 def positions(problem: Problem) -> IntArray:
     """Return x and y of origins and destinations in decimeters, one row a tile pair."""
-    flows = problem.flows
-    frame = make_frame(flows.provenance.bbox)
-    ends = [
-        tile_points(flows.places, flows.origins, flows.origin, frame),
-        tile_points(flows.places, flows.destinations, flows.destination, frame),
-    ]
-    lat = np.concatenate([end[1] for end in ends])
-    middle = (int(lat.min()) + int(lat.max())) // 2 / UNIT
+    points = problem.positions.points()
+    latitudes = points[[1, 3]]
+    middle = (int(latitudes.min()) + int(latitudes.max())) // 2 / UNIT
     squeeze = np.array([round(_THOUSAND * np.cos(np.radians(middle))), _THOUSAND] * 2)
-    places: IntArray = np.concatenate(ends).T * squeeze // _PARTS_A_DECIMETER
-    return np.ascontiguousarray(places)
+    decimeters: IntArray = points.T * squeeze // _PARTS_A_DECIMETER
+    return np.ascontiguousarray(decimeters)
 
 
 def make_crowd(problem: Problem) -> Crowd:
@@ -153,21 +147,16 @@ def _left(problem: Problem, name: IntArray) -> int:
 
 def _publish(problem: Problem, name: IntArray) -> Solution:
     """Return groups (-1: left out) as flows between the boxes around their tiles."""
-    flows = problem.flows
-    bbox = flows.provenance.bbox
-    frame = make_frame(bbox)
-    inside = name >= 0
+    inside = np.flatnonzero(name >= 0)
     names, group = np.unique(name[inside], return_inverse=True)
     low, high = np.full((2, len(names), 4), np.iinfo(np.int64).max)
     high = -high
-    for end, (tree, leaf) in enumerate(((flows.origins, flows.origin), (flows.destinations, flows.destination))):
-        around = tile_bounds(flows.places, tree, leaf[inside], frame)
-        axes = slice(2 * end, 2 * end + 2)
-        np.minimum.at(low[:, axes], group, around[:, :2])
-        np.maximum.at(high[:, axes], group, around[:, 2:])
-    region = np.full(len(flows), -1, np.int64)
+    lowest, highest = problem.positions.boxes(inside)
+    np.minimum.at(low, group, lowest)
+    np.maximum.at(high, group, highest)
+    region = np.full(len(name), -1, np.int64)
     region[inside] = group
-    return as_solution(region, np.stack([low, high], axis=1), frame, closed=bbox is not None, overlapping=True)
+    return problem.positions.publish(region, np.stack([low, high], axis=1), overlapping=True)
 
 
 def _too_much(left: int, problem: Problem) -> PromiseError:

@@ -147,7 +147,7 @@ def _merge_flows(
     version = np.zeros(len(points), np.int64)
     heap = [(np.inf, 0, 0, 0, 0, 0)]
     for group in np.flatnonzero(alive) if left > budget else merges[0:0, 0]:
-        remember(heap, group, version, index, groups)
+        remember(heap, int(group), version, index, groups)
     while left > budget and there > 1:
         _, one, other, owner, owner_version, other_version = heappop(heap)
         if version[owner] != owner_version:

@@ -20,7 +20,7 @@ Areas = tuple["BoolArray", ...]  # by axis and node: whether it is an area
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class AreaGrid:
     """One cut of each axis, and what publishing their cross product does."""
 
     areas: Areas
@@ -41,19 +41,19 @@ class Grids:
         self.trees = [axis.hierarchy for axis in axes]
         self.available = np.isfinite(cube.loss)
 
-    def measure(self, areas: Areas) -> Grid:
+    def measure(self, areas: Areas) -> AreaGrid:
         """Return the grid of the areas given."""
         cube = self.cube
         published = np.flatnonzero(self._crossings(areas))
         suppressed = cube.total - int(cube.trips[published].sum())
-        return Grid(areas, published, float(cube.loss[published].sum()) + cube.price * suppressed, suppressed)
+        return AreaGrid(areas, published, float(cube.loss[published].sum()) + cube.price * suppressed, suppressed)
 
-    def coarsest(self) -> Grid:
+    def coarsest(self) -> AreaGrid:
         """Return the grid of whole axes, or of the children of the roots if the whole may not be published."""
         depth = 0 if len(self.cube) and self.available[0] else 1
         return self.measure(tuple((t.depth == depth) | (t.is_leaf & (t.depth < depth)) for t in self.trees))
 
-    def improve(self, grid: Grid, lam: float) -> Grid:
+    def improve(self, grid: AreaGrid, lam: float) -> AreaGrid:
         """Find the best cut of each axis in turn, the others as they are, until nothing changes.
 
         Of equal cuts the finer one is taken.
@@ -73,7 +73,7 @@ class Grids:
             axis = (axis + 1) % len(self.trees)
         return grid
 
-    def spend(self, grid: Grid, left: int) -> Grid:
+    def spend(self, grid: AreaGrid, left: int) -> AreaGrid:
         """Split single areas, best gain for each suppressed trip first, while no more than `left` trips are lost."""
         while (step := self._best_split(grid.areas, left)) is not None:
             axis, node = step
@@ -87,7 +87,7 @@ class Grids:
         return grid
 
     def _best_split(self, areas: Areas, left: int) -> tuple[int, int] | None:
-        best, found = 0.0, None
+        best, split_at = 0.0, None
         for axis, tree in enumerate(self.trees):
             crossing = np.flatnonzero(self._crossings(areas, axis))
             node = self.cube.node[axis][crossing]
@@ -98,8 +98,8 @@ class Grids:
             gain = (loss - _over_children(tree.parent, loss))[split] - self.cube.price * lost
             rate = np.where((gain > SAME * loss[split]) & (lost <= left), gain / np.maximum(lost, SAME), 0.0)
             if len(rate) and rate.max() > best:
-                best, found = float(rate.max()), (axis, int(split[rate.argmax()]))
-        return found
+                best, split_at = float(rate.max()), (axis, int(split[rate.argmax()]))
+        return split_at
 
     def _costs(self, areas: Areas, axis: int, lam: float) -> FloatArray:
         """Return by node what publishing its crossings with the areas of the other axes costs more than withholding."""

@@ -28,7 +28,7 @@ def solve(problem: Problem, v_target: str | float = AUTO, delta: float = DELTA) 
     """
     if not 0 <= delta < float("inf"):
         raise InputError(f"delta is {delta}", f"delta is 0 or more; {DELTA} is the authors' choice")
-    found: list[tuple[float, float, Cut]] = []
+    candidates: list[tuple[float, float, Cut]] = []
     refused: list[PromiseError] = []
     for target in targets(problem, v_target):
         try:
@@ -37,10 +37,10 @@ def solve(problem: Problem, v_target: str | float = AUTO, delta: float = DELTA) 
             refused.append(error)
             continue
         if len(cut.published):
-            found.append((frontier_point(cut.cube, delta, cut.published).gbar, target, cut))
-    if not found:
+            candidates.append((frontier_point(cut.cube, delta, cut.published).gbar, target, cut))
+    if not candidates:
         raise refused[-1] if refused else PromiseError("no flow reaches the requirement", "lower k or raise delta")
-    _, target, cut = min(found, key=lambda entry: entry[:2])
+    _, target, cut = min(candidates, key=lambda entry: entry[:2])
     areas = np.flatnonzero(origin_cut(problem, target)[0])
     return solution_of(problem, cut, (f"v_target {target:g}",), areas=(areas,))
 

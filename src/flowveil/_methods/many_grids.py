@@ -13,7 +13,7 @@ from flowveil._methods.grids import Grids
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._methods.grids import Grid
+    from flowveil._methods.grids import AreaGrid
     from flowveil._problem import Problem
 
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ManyGrid:
     """A grid for each matrix."""
 
-    parts: tuple[Grid, ...]
+    parts: tuple[AreaGrid, ...]
 
     @cached_property
     def loss(self) -> float:
@@ -43,9 +43,7 @@ class ManyGrids:
 
     def __init__(self, problem: Problem) -> None:
         self.total = problem.flows.total
-        self.parts = (
-            [problem] if problem.flows.matrices is None else [*map(problem.part, range(problem.flows.matrix_count))]
-        )
+        self.parts = [problem.part(matrix) for matrix in range(problem.flows.matrix_count)]
         self.grids = [Grids(part.cube, part.axes[:2]) for part in self.parts]
 
     def coarsest(self) -> ManyGrid:
@@ -64,12 +62,12 @@ class ManyGrids:
 
     def spend(self, many: ManyGrid, left: int) -> ManyGrid:
         """Split single areas, matrix by matrix, while no more than `left` trips are lost."""
-        found = []
+        spent = []
         for grids, grid in zip(self.grids, many.parts, strict=True):
             better = grids.spend(grid, left)
             left -= better.suppressed - grid.suppressed
-            found.append(better)
-        return ManyGrid(tuple(found))
+            spent.append(better)
+        return ManyGrid(tuple(spent))
 
     def rates(self) -> FloatArray:
         """Return the positive losses by trip of all cells."""
@@ -79,12 +77,12 @@ class ManyGrids:
 
     def excess(self, many: ManyGrid, max_gbar: float) -> float:
         """Return by how much the tiles of published trips pass a mean, added up; infinite if nothing is published."""
-        found = [
+        excess = [
             float((grids.cube.trips * (grids.cube.tiles - max_gbar))[grid.published].sum())
             for grids, grid in zip(self.grids, many.parts, strict=True)
             if len(grid.published)
         ]
-        return sum(found) if found else float("inf")
+        return sum(excess) if excess else float("inf")
 
     def point(self, many: ManyGrid, lam: float) -> FrontierPoint:
         """Measure grids."""

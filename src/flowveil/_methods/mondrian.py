@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import PromiseError
-from flowveil._methods.rectangles import as_solution
-from flowveil._places import make_frame, tile_points
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -23,22 +21,16 @@ def solve(problem: Problem) -> Solution:
     """Return regions that no cut can part further: the widest axis first, at the median over trips."""
     from flowveil._methods import mondrian_kernels  # noqa: PLC0415 numba is slow to import
 
-    flows = problem.flows
-    bbox = flows.provenance.bbox
-    frame = make_frame(bbox)
-    points = np.concatenate(
-        [
-            tile_points(flows.places, flows.origins, flows.origin, frame),
-            tile_points(flows.places, flows.destinations, flows.destination, frame),
-        ]
-    )
+    flows, frame = problem.flows, problem.positions.frame
     records = mondrian_kernels.Records(*_records(problem))
     marks = max(len(flows.origins), len(flows.destinations), int(records.person.max(initial=-1)) + 1)
     box = np.stack([np.tile(frame[:2], 2), np.tile(frame[2:], 2)])
-    region, bounds = mondrian_kernels.partition(points, box, records, problem.requirement.least, marks)
+    region, bounds = mondrian_kernels.partition(
+        problem.positions.points(), box, records, problem.requirement.least, marks
+    )
     if len(bounds) == 1 and not problem.measure_pairs(*np.zeros((2, len(flows)), np.int64)).publishable.all():
         raise PromiseError("no flow reaches the requirement", "lower k or bring more data")
-    return as_solution(region, bounds, frame, closed=bbox is not None)
+    return problem.positions.publish(region, bounds)
 
 
 def _records(problem: Problem) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:

@@ -7,7 +7,7 @@ laid out first, and the step at which all flows pass is found by bisection in pl
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,8 +42,16 @@ def solve(
     step = _stopping_step(problem, kept, merges)
     flows = problem.flows
     published = _group(problem, kept, merges, step)
+    solution = Solution(
+        published.origin,
+        published.destination,
+        published.group,
+        np.zeros_like(published.origin),
+        exact=False,
+        notes=_notes(step, kept),
+    )
     if not reinstate:
-        return Solution(published.origin, published.destination, published.group, exact=False, notes=_notes(step, kept))
+        return solution
     origin = flows.origins.area_of(np.unique(published.origin))[flows.origin]
     destination = flows.destinations.area_of(np.unique(published.destination))[flows.destination]
     width = len(flows.destinations)
@@ -51,7 +59,7 @@ def solve(
     wanted = np.where((origin >= 0) & (destination >= 0), origin * width + destination, -1)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     group = np.where(keys[place] == wanted, place, -1)
-    return Solution(published.origin, published.destination, group, notes=_notes(step, kept))
+    return replace(solution, group=group, exact=True)
 
 
 @dataclass(frozen=True, eq=False)

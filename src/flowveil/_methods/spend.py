@@ -53,10 +53,10 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
         if number not in matrices:
             matrices[number] = _Matrix(splits, number, lam)
         choice[cell] = axis + 1
-        found = matrices[number].take_over(choice, cell)
-        waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, found, left, lam))
+        cells = matrices[number].take_over(choice, cell)
+        waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, cells, left, lam))
         if excess is not None:
-            over += float(excess[found].sum() - excess[cell])
+            over += float(excess[cells].sum() - excess[cell])
     return splits.measure(choice, lam)
 
 
@@ -102,7 +102,7 @@ class _Matrix:
 
     def take_over(self, choice: np.ndarray[tuple[int], np.dtype[np.int8]], cell: int) -> IntArray:
         """Make the best choices below a cell that was split, and return the cells that become published."""
-        best, found, stack = self.decision[0], [], [cell]
+        best, published, stack = self.decision[0], [], [cell]
         while stack:
             above = stack.pop()
             for below in self._children(above, int(choice[above]) - 1):
@@ -110,8 +110,8 @@ class _Matrix:
                 if choice[below] > 0:
                     stack.append(below)
                 elif choice[below] == 0:
-                    found.append(below)
-        return np.array(found, np.int64)
+                    published.append(below)
+        return np.array(published, np.int64)
 
     def _children(self, cell: int, axis: int) -> list[int]:
         start, child = self._links
@@ -135,8 +135,8 @@ def _all_useful(splits: Splits, cut: Cut, left: int, lam: float) -> _Useful:
         run, bound = part
         return _useful(splits, splits.choose(run, lam), run.cells.start, cut.published[slice(*bound)], left, lam)
 
-    found = at_once(useful, zip(runs, pairwise(bounds), strict=True))
-    return _Useful(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+    parts = at_once(useful, zip(runs, pairwise(bounds), strict=True))
+    return _Useful(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _useful(splits: Splits, decision: Decision, first: int, cells: IntArray, left: int, lam: float) -> _Useful:

@@ -16,9 +16,11 @@ def solve(problem: Problem) -> Solution:
     """Publish every tile pair that passes by itself."""
     pairs = problem.measure_pairs(problem.flows.origin, problem.flows.destination)
     flow = np.cumsum(pairs.publishable) - 1
+    origin = pairs.origin[pairs.publishable]
     return Solution(
-        origin=pairs.origin[pairs.publishable],
+        origin=origin,
         destination=pairs.destination[pairs.publishable],
         group=np.where(pairs.publishable, flow, -1)[pairs.group],
+        matrix=np.zeros_like(origin),
         areas=(np.unique(pairs.origin),),
     )

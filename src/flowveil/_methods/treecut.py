@@ -25,8 +25,8 @@ def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
     inside = np.zeros(len(tree), bool)
     inside[kernels.publish(0, len(tree), choice, cells)[0]] = True
     above = np.zeros(len(tree), bool)
-    found = tree.parent[inside]
-    while (found := found[found >= 0]).size:
-        above[found] = True
-        found = np.unique(tree.parent[found])
+    node = tree.parent[inside]
+    while (node := node[node >= 0]).size:
+        above[node] = True
+        node = np.unique(tree.parent[node])
     return inside, above

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._flows import add_by_group
 from flowveil._methods.treecut import best_cut
 from flowveil._options import LARGEST_NUMBER, parse_number
 
@@ -34,8 +33,9 @@ def origin_cut(problem: Problem, target: float) -> tuple[BoolArray, BoolArray]:
     The areas are those that come closest to sending `target` trips each.
     """
     tree = problem.flows.origins
-    outflow = tree.add_up(add_by_group(problem.flows.origin, problem.flows.trips, len(tree)))
-    return best_cut(tree, np.asarray((target - outflow) ** 2, np.float64))
+    outflow = np.zeros(len(tree), np.int64)
+    np.add.at(outflow, problem.flows.origin, problem.flows.trips)
+    return best_cut(tree, np.asarray((target - tree.add_up(outflow)) ** 2, np.float64))
 
 
 def positive(name: str, value: str | float) -> float:

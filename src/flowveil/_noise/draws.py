@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from opendp.mod import Measurement
+
     from flowveil._arrays import IntArray
 
 _STEPS = 4  # a scale of 1/epsilon may need this many steps up until OpenDP, which rounds its maps up, confirms epsilon
@@ -38,7 +43,7 @@ def least(scores: IntArray, sensitivity: int, epsilon: float) -> int:
 
 
 @cache
-def _opendp() -> Any:
+def _opendp() -> ModuleType:
     """Import OpenDP when it is needed: that takes half a second."""
     try:
         import opendp.prelude as dp  # noqa: PLC0415
@@ -49,7 +54,7 @@ def _opendp() -> Any:
 
 
 @cache
-def _laplace(epsilon: float) -> tuple[Any, float]:
+def _laplace(epsilon: float) -> tuple[Measurement, float]:
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     scale = 1 / epsilon
@@ -62,14 +67,14 @@ def _laplace(epsilon: float) -> tuple[Any, float]:
 
 
 @cache
-def _noisy_min(sensitivity: int, epsilon: float) -> Any:
+def _noisy_min(sensitivity: int, epsilon: float) -> Measurement:
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64")
     scale = noisy_min_scale(sensitivity, epsilon)
     for _ in range(_STEPS):
         mechanism = space >> dp.m.then_noisy_max(dp.max_divergence(), scale=scale, negate=True)
         if confirmed(mechanism, sensitivity, epsilon):
-            return mechanism
+            return cast("Measurement", mechanism)
         scale = math.nextafter(scale, math.inf)
     raise _unconfirmed("a choice", epsilon)
 
@@ -79,9 +84,10 @@ def noisy_min_scale(sensitivity: int, epsilon: float) -> float:
     return 2 * sensitivity / epsilon
 
 
-def confirmed(mechanism: Any, distance: int, epsilon: float) -> bool:
+def confirmed(mechanism: Measurement, distance: int, epsilon: float) -> bool:
     """Whether OpenDP says that the mechanism costs at most `epsilon` at this distance of inputs."""
-    return bool(mechanism.map(distance) <= epsilon)
+    loss = cast("Callable[[int], float]", mechanism.map)  # OpenDP leaves it untyped
+    return loss(distance) <= epsilon
 
 
 def _unconfirmed(what: str, epsilon: float) -> PromiseError:

@@ -15,11 +15,12 @@ from flowveil._options.crowds import (
     parse_min_tiles,
     parse_users,
 )
-from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_room, parse_memory
+from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
 from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons
 from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
 from flowveil._options.values import (
     LARGEST_NUMBER,
+    Keywords,
     check_flag,
     check_path,
     parse_choice,
@@ -44,9 +45,10 @@ __all__ = [
     "LARGEST_NUMBER",
     "PRESETS",
     "REST",
+    "Keywords",
     "check_flag",
+    "check_memory",
     "check_path",
-    "check_room",
     "choose_k",
     "parse_bbox",
     "parse_bound",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 from flowveil._errors import InputError
 from flowveil._options.values import shown
@@ -14,7 +13,7 @@ _HINT = (
 )
 
 
-def parse_bbox(bbox: Any) -> tuple[float, float, float, float]:
+def parse_bbox(bbox: object) -> tuple[float, float, float, float]:
     """Return west, south, east, north, of a text with commas or of four numbers, or raise with what is wrong."""
     parts = bbox.split(",") if isinstance(bbox, str) else bbox
     try:

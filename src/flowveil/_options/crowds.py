@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._options.values import LARGEST_NUMBER, parse_number, parse_whole, shown
@@ -16,17 +16,17 @@ _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
-def parse_k(value: Any) -> int:
+def parse_k(value: object) -> int:
     """Return a number of persons or trips."""
     return parse_whole(value, "k", "k is a whole number, 1 or more; 10 is usual", most=LARGEST_CROWD)
 
 
-def parse_users(value: Any) -> int:
+def parse_users(value: object) -> int:
     """Return the k of trajectories: one user alone is no crowd."""
     return parse_whole(value, "k", "a crowd needs 2 users or more: give -k 2 or more", 2, LARGEST_CROWD)
 
 
-def parse_k_weight(value: Any) -> float | Literal["auto"] | None:
+def parse_k_weight(value: object) -> float | Literal["auto"] | None:
     """Return a number of people, or auto, or None."""
     if value is None or (isinstance(value, str) and value == AUTO):
         return value
@@ -34,25 +34,25 @@ def parse_k_weight(value: Any) -> float | Literal["auto"] | None:
     return parse_number(value, "k_weight", hint, _LEAST_PEOPLE, LARGEST_CROWD)
 
 
-def parse_min_tiles(value: Any) -> int:
+def parse_min_tiles(value: object) -> int:
     """Return the fewest tiles of an area."""
     return parse_whole(value, "min_tiles", "min_tiles is a whole number of tiles, 1 or more; 1 is usual")
 
 
-def parse_max_suppression(value: Any) -> float | None:
+def parse_max_suppression(value: object) -> float | None:
     """Return a share of trips, or None."""
     return (
         None if value is None else parse_number(value, "max_suppression", "it is a share of trips, from 0 to 1", 0, 1)
     )
 
 
-def parse_max_gbar(value: Any) -> float | None:
+def parse_max_gbar(value: object) -> float | None:
     """Return a mean number of tiles, or None."""
     hint = "it is a mean number of tiles of both ends; 2 is the finest"
     return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
 
 
-def choose_k(k: Any, preset: Any, unit: str | None) -> int:
+def choose_k(k: object, preset: object, unit: str | None) -> int:
     """Return the k that was given or that a preset stands for; a preset is about persons, so it needs a unit."""
     if preset is None:
         return DEFAULT_K if k is None else parse_k(k)

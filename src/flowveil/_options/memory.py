@@ -7,7 +7,6 @@ fitted to peaks that were measured on synthetic cities (docs/scale.md): most are
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from flowveil._errors import InputError
 from flowveil._options.values import parse_whole, shown
@@ -20,7 +19,7 @@ FLOW_VISIT = 16  # bytes of flows for each person on a pair of tiles
 FLOW_COLUMN = 8  # and for each column of a pair: ends, trips, and weight, matrix and time where there are
 
 
-def parse_memory(value: Any, option: str = "--memory") -> int:
+def parse_memory(value: object, option: str = "--memory") -> int:
     """Return bytes, of text like 2GB or 512MiB, or of a number of bytes; option: where they were written."""
     hint = f"write it like {option} 2GB"
     if not isinstance(value, str):
@@ -31,7 +30,7 @@ def parse_memory(value: Any, option: str = "--memory") -> int:
     return int(float(written[1]) * (1024 if written[3] else 1000) ** (1 + "KMGT".index(written[2])))
 
 
-def check_room(allowed: int | None, needed: float, what: str, hint: str) -> None:
+def check_memory(allowed: int | None, needed: float, what: str, hint: str) -> None:
     """Raise if so many bytes are needed that they cannot be what is allowed; None allows any."""
     if allowed is not None and needed + REST > _SLACK * allowed:
         amounts = f"{_shown(needed + REST)} of memory, and {_shown(allowed)} are allowed"

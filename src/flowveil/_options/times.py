@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from zoneinfo import available_timezones
 
 from flowveil._errors import InputError
@@ -13,25 +12,26 @@ _METERS = {"m": 1, "km": 1000}
 _MINUTES = {"min": 1, "h": 60, "d": 1440}
 
 
-def parse_timezone(value: Any) -> str:
+def parse_timezone(value: object) -> str:
     """Return the name of a time zone, or raise if there is none of that name."""
     if not isinstance(value, str) or value not in available_timezones():
         raise InputError(f"there is no time zone {shown(value)}", "name one like Europe/Rome or UTC")
     return value
 
 
-def parse_meters(value: Any) -> float:
+def parse_meters(value: object) -> float:
     """Return a length like 15km in meters."""
     return _amount(value, _METERS, "length", "write it like 500m or 15km")
 
 
-def parse_minutes(value: Any) -> float:
+def parse_minutes(value: object) -> float:
     """Return a duration like 6h in minutes."""
     return _amount(value, _MINUTES, "duration", "write it like 30min, 6h or 1d")
 
 
-def _amount(value: Any, units: dict[str, int], kind: str, hint: str) -> float:
-    written = re.fullmatch(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(units)})\s*", str(value))
-    if written is None or not isinstance(value, str):
+def _amount(value: object, units: dict[str, int], kind: str, hint: str) -> float:
+    text = value if isinstance(value, str) else ""
+    written = re.fullmatch(rf"\s*(\d{{1,9}}(?:\.\d{{1,9}})?)\s*({'|'.join(units)})\s*", text)
+    if written is None:
         raise InputError(f"{shown(value)} is not a {kind}", hint)
     return float(written[1]) * units[written[2]]

@@ -1,23 +1,15 @@
 """Places: tiles, the hierarchies above them, and what areas look like."""
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
+from flowveil._places.areas import Areas, NodeAreas
 from flowveil._places.choose import choose_places
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
-from flowveil._places.rectangles import (
-    UNIT,
-    Areas,
-    NodeAreas,
-    RectangleAreas,
-    Rectangles,
-    make_frame,
-    tile_bounds,
-    tile_points,
-)
-from flowveil._places.zone_table import ZoneTable, read_zones
+from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
+from flowveil._places.zone_table import ZonesLike, ZoneTable, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
@@ -35,6 +27,7 @@ __all__ = [
     "Rectangles",
     "ZoneTable",
     "Zones",
+    "ZonesLike",
     "area_ids",
     "areas_of_nodes",
     "areas_of_sides",

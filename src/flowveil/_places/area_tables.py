@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
-from flowveil._places.rectangles import NodeAreas
+from flowveil._places.areas import NodeAreas
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._places.areas import Areas
     from flowveil._places.hierarchy import Hierarchy
     from flowveil._places.places import Places
-    from flowveil._places.rectangles import Areas
 
 # GeoParquet 1.1: shapes are WKB in longitude and latitude, which is its default CRS.
 GEO_METADATA = {
@@ -53,7 +53,7 @@ def ids_of(areas: Areas, numbers: IntArray) -> list[str]:
 
 def _side(areas: Areas, numbers: IntArray, side: str) -> pa.Table:
     known = areas.describe(np.unique(numbers))
-    columns = {
+    columns: dict[str, Column] = {
         "area": pa.array(known.area, pa.string()),
         "side": pa.array([side] * len(known.area), pa.string()),
         "lon": _numbers(known.lon),
@@ -67,5 +67,5 @@ def _side(areas: Areas, numbers: IntArray, side: str) -> pa.Table:
     return pa.table(columns).sort_by("area")
 
 
-def _numbers(values: FloatArray) -> pa.Array:
+def _numbers(values: FloatArray) -> Column:
     return pa.array(values, pa.float64(), mask=np.isnan(values))

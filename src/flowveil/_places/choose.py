@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._options import parse_names, parse_text, shown
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flowveil._places.places import BoundingBox, Places
+    from flowveil._places.zone_table import ZonesLike
 
 _GRIDS = "grids are h3:RESOLUTION (0 to 15, e.g. h3:10) and quadtree:METERS (e.g. quadtree:200)"
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1.0, 1_000_000.0
@@ -23,7 +24,7 @@ _SMALLEST_SQUARE, _LARGEST_SQUARE = 1.0, 1_000_000.0
 
 def choose_places(
     grid: str | None = None,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: BoundingBox | None = None,

@@ -29,8 +29,8 @@ def meters_between(lon: FloatArray, lat: FloatArray, other_lon: FloatArray, othe
     """Return geodesic distances point by point, NaN where a coordinate is."""
     distance = np.full(len(lon), np.nan)
     good = np.isfinite(lon) & np.isfinite(lat) & np.isfinite(other_lon) & np.isfinite(other_lat)
-    ends = [_plain(values[good]) for values in (lon, lat, other_lon, other_lat)]
-    _, _, distance[good] = _ellipsoid().inv(*ends)
+    first, last = (_plain(lon[good]), _plain(lat[good])), (_plain(other_lon[good]), _plain(other_lat[good]))
+    _, _, distance[good] = _ellipsoid().inv(*first, *last)
     return distance
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import h3.api.numpy_int as h3
 import numpy as np
@@ -18,11 +18,12 @@ from flowveil._places.places import AreaTable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
-# its children, each with the group above it (0 is the cell itself). Around the centre 0 the digits stand in the ring
+# its children, each with the group above it (0 is the cell itself). Around the center 0 the digits stand in the ring
 # 1-3-2-6-4-5, so every group is connected. Chosen by measuring: docs/decisions/0002-h3-binary-tree.md.
 BINARY_GROUPS: dict[int, tuple[tuple[int, ...], int]] = {
     1: ((1, 3, 4, 5), 0),
@@ -57,7 +58,7 @@ class H3Grid:
         self.binary = binary
         self.bbox = bbox
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the cells of (lon, lat); null off the globe."""
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
         cells = cells_of_points(lon, lat, self.resolution)
@@ -92,7 +93,7 @@ class H3Grid:
         return [self._name(int(key)) if node else self.top for node, key in _pairs(hierarchy, nodes)]
 
     def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
-        """Return ids, centres, tiles and outlines of nodes."""
+        """Return ids, centers, tiles and outlines of nodes."""
         lon, lat = self.centers(hierarchy, nodes)
         tiles = [self._tiles(int(key)) if node else self._tiles_of_bbox() for node, key in _pairs(hierarchy, nodes)]
         return AreaTable(
@@ -105,7 +106,7 @@ class H3Grid:
         )
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the centres of cells; for a group, the mean of its cells' centres on the sphere."""
+        """Return the centers of cells; for a group, the mean of its cells' centers on the sphere."""
         points = np.full((len(nodes), 2), np.nan)
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
@@ -118,7 +119,7 @@ class H3Grid:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
         return {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
 

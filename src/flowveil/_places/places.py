@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.hierarchy import Hierarchy
 
 BoundingBox = tuple[float, float, float, float]  # west, south, east, north in degrees
@@ -20,7 +20,7 @@ BoundingBox = tuple[float, float, float, float]  # west, south, east, north in d
 class AreaTable:
     """What can be said of areas from public geometry alone, one entry a node.
 
-    The top of a tree has no centre, geometry or tiles (NaN, None, -1) unless a bbox was given: the finest common
+    The top of a tree has no center, geometry or tiles (NaN, None, -1) unless a bbox was given: the finest common
     ancestor of the data would give single trips away.
     """
 
@@ -38,7 +38,7 @@ class Places(Protocol):
     top: str  # the id of the root: world or all
     by_zone: bool  # trips carry zone ids; otherwise coordinates
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the tile key (uint64, null where there is no such tile) of (lon, lat) or (zone id as text)."""
 
     def hierarchy(self, seen: KeyArray) -> tuple[Hierarchy, IntArray]:
@@ -51,12 +51,12 @@ class Places(Protocol):
         """Return what is published of nodes."""
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return lon and lat of the geometric centres of nodes, NaN where there is none."""
+        """Return lon and lat of the geometric centers of nodes, NaN where there is none."""
 
     def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
         """Return the size of nodes on the ellipsoid, NaN where there is no shape."""
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return what the user typed to choose these places, for the manifest."""
 
     def report(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,8 @@ from flowveil._places.places import AreaTable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.places import BoundingBox
 
 # The largest square of the tree is at least as wide as the Earth's half circumference: a constant, so that the height
@@ -64,7 +65,7 @@ class Quadtree:
         # Projections and threads cannot be sent to another process; they follow from what was typed.
         return Quadtree, (self.side, self.bbox, self.typed_crs)
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the squares of (lon, lat); null where the projection does not reach."""
         lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
         good = is_point(lon, lat)
@@ -99,14 +100,14 @@ class Quadtree:
         return [name if node else self.top for name, node in zip(names, nodes.tolist(), strict=True)]
 
     def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
-        """Return ids, centres, tiles and outlines of nodes."""
+        """Return ids, centers, tiles and outlines of nodes."""
         lon, lat = self.centers(hierarchy, nodes)
         level, _, _ = _unpack(hierarchy.key[nodes])
         tiles = np.where(nodes == ROOT, self._tiles_of_bbox(), 4 ** np.where(nodes == ROOT, 0, level))
         return AreaTable(self.ids(hierarchy, nodes), lon, lat, tiles, None, self._shapes(hierarchy, nodes))
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the centres of squares; the world's is that of the bbox."""
+        """Return the centers of squares; the world's is that of the bbox."""
         west, south, width = self._corners(hierarchy, nodes)
         lon, lat = transform(self._back, west + width / 2, south + width / 2)
         lon[nodes == ROOT], lat[nodes == ROOT] = box_center(self.bbox)
@@ -117,7 +118,7 @@ class Quadtree:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""
         return {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
 

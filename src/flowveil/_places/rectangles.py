@@ -1,6 +1,6 @@
 """Rectangles in degrees, in place of nodes of a tree.
 
-Bounds: whole ten-millionths of a degree (a centimeter): a tile's centre lies in a rectangle or not, without rounding.
+Bounds: whole ten-millionths of a degree (a centimeter): a tile's center lies in a rectangle or not, without rounding.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rectangles:
     def hold(self, points: IntArray) -> tuple[IntArray, IntArray]:
         """Return all pairs (number of a rectangle, number of a point inside it), sorted; points have rows lon, lat."""
         tree = shapely.STRtree(shapely.points(points[0], points[1]))
-        box, point = tree.query(shapely.box(*(self.bounds[:, side] for side in range(4))))
+        box, point = tree.query(shapely.box(*self.bounds.T))
         inside = np.ones(len(box), bool)
         for axis in range(2):
             low = self.bounds[box, axis]
@@ -70,7 +70,7 @@ def make_frame(bbox: BoundingBox | None) -> IntArray:
 
 
 def tile_points(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: IntArray) -> IntArray:
-    """Return the centres of tiles as whole numbers, rows lon and lat; one outside the frame is moved to its edge.
+    """Return the centers of tiles as whole numbers, rows lon and lat; one outside the frame is moved to its edge.
 
     In the west and south that is a hair inside: a rectangle that ends on these edges would have no width.
     """
@@ -84,9 +84,9 @@ def tile_points(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: In
 
 
 def tile_bounds(places: Places, hierarchy: Hierarchy, nodes: IntArray, frame: IntArray) -> IntArray:
-    """Return the smallest rectangle inside the frame around each tile and its centre, one row a tile.
+    """Return the smallest rectangle inside the frame around each tile and its center, one row a tile.
 
-    A zone without a shape is its centre; a rectangle is open in the west and south, so it starts a hair before that.
+    A zone without a shape is its center; a rectangle is open in the west and south, so it starts a hair before that.
     """
     distinct, position = np.unique(nodes, return_inverse=True)
     points = tile_points(places, hierarchy, distinct, frame)
@@ -112,11 +112,11 @@ class RectangleAreas:
         return [f"r:{number}" for number in numbers.tolist()]
 
     def tiles(self, numbers: IntArray) -> IntArray:
-        """Return how many tiles of the axis have their centre in each rectangle."""
+        """Return how many tiles of the axis have their center in each rectangle."""
         return np.array([len(inside) for inside in self.inside(numbers)], np.int64)
 
     def describe(self, numbers: IntArray) -> AreaTable:
-        """Return ids, centres, outlines, and for zones the members; tiles of a grid are not counted."""
+        """Return ids, centers, outlines, and for zones the members; tiles of a grid are not counted."""
         lon, lat = self.centers(numbers)
         members: list[list[str] | None] | None = None
         tiles = np.full(len(numbers), -1, np.int64)
@@ -152,49 +152,3 @@ class RectangleAreas:
     def _shapes(self, numbers: IntArray) -> npt.NDArray[np.object_]:
         edges = self.rectangles.bounds[numbers] / UNIT
         return np.asarray(shapely.box(edges[:, 0], edges[:, 1], edges[:, 2], edges[:, 3]), object)
-
-
-@dataclass(frozen=True, eq=False)
-class NodeAreas:
-    """Nodes of a tree as areas of one axis."""
-
-    places: Places
-    hierarchy: Hierarchy
-
-    def ids(self, numbers: IntArray) -> list[str]:
-        """Return the ids of nodes."""
-        return self.places.ids(self.hierarchy, numbers)
-
-    def tiles(self, numbers: IntArray) -> IntArray:
-        """Return the tiles of the tree under each node."""
-        return self.hierarchy.tiles[numbers]
-
-    def describe(self, numbers: IntArray) -> AreaTable:
-        """Return what is published of nodes."""
-        return self.places.describe(self.hierarchy, numbers)
-
-    def centers(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the centres of nodes."""
-        return self.places.centers(self.hierarchy, numbers)
-
-    def square_kilometers(self, numbers: IntArray) -> FloatArray:
-        """Return the sizes of nodes."""
-        return self.places.square_kilometers(self.hierarchy, numbers)
-
-    def inside(self, numbers: IntArray) -> list[IntArray]:
-        """Return for each node (all distinct) which leaves lie under it, as places in the list of leaves."""
-        position = np.full(len(self.hierarchy) + 1, -1, np.int64)  # the last entry is above the root
-        position[numbers] = np.arange(len(numbers))
-        node = np.flatnonzero(self.hierarchy.is_leaf)
-        leaf, areas, leaves = np.arange(len(node)), [], []
-        while (node >= 0).any():
-            held = position[node] >= 0
-            areas.append(position[node[held]])
-            leaves.append(leaf[held])
-            node = np.where(node >= 0, self.hierarchy.parent[node], -1)
-        area = np.concatenate(areas)
-        order = np.argsort(area, kind="stable")
-        return np.split(np.concatenate(leaves)[order], np.searchsorted(area[order], np.arange(1, len(numbers))))
-
-
-Areas = NodeAreas | RectangleAreas

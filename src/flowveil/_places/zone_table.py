@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray
+    from flowveil._arrays import ArrowTable, ChunkedColumn, FloatArray
+    from flowveil._folder import Json
+
+ZonesLike: TypeAlias = "str | Path | ArrowTable"  # what zones are read from
 
 _ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone")
 _LON_NAMES = ("lon", "centroid_lon", "longitude", "lng", "x_lon")
@@ -43,7 +46,7 @@ class ZoneTable:
     geometry: npt.NDArray[np.object_]  # shapely in degrees, or None
 
 
-def read_zones(source: Any, id_column: str | None = None, columns: Mapping[str, str] | None = None) -> ZoneTable:
+def read_zones(source: ZonesLike, id_column: str | None = None, columns: Mapping[str, str] | None = None) -> ZoneTable:
     """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names."""
     names = dict(columns or {})
     table, geometry = _load(source)
@@ -87,7 +90,7 @@ def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
     return np.array(sorted(range(len(ids)), key=lambda row: str(ids[row])), np.int64)
 
 
-def _load(source: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+def _load(source: ZonesLike) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     if isinstance(source, str | Path):
         path = Path(source)
         if not path.is_file():
@@ -125,7 +128,7 @@ def _read_csv(path: Path) -> pa.Table:
     return pa.csv.read_csv(path, parse_options=split, convert_options=text)
 
 
-def _from_geojson(document: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+def _from_geojson(document: Json) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     features = document["features"]
     names = list(dict.fromkeys(name for feature in features for name in feature["properties"] or {}))
     rows = [feature["properties"] or {} for feature in features]
@@ -139,7 +142,7 @@ def _from_geojson(document: Any) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     return table, _to_degrees(geometry, crs)
 
 
-def _plain(value: Any) -> str | None:
+def _plain(value: object) -> str | None:
     return None if value is None else str(value)
 
 
@@ -162,7 +165,7 @@ def _split_geometry(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.object_]]
     return table.drop_columns([name]), _to_degrees(geometry, meta.get("columns", {}).get(name, {}).get("crs"))
 
 
-def _to_degrees(geometry: npt.NDArray[np.object_], crs: Any) -> npt.NDArray[np.object_]:
+def _to_degrees(geometry: npt.NDArray[np.object_], crs: Json) -> npt.NDArray[np.object_]:
     if crs is None or (source := pyproj.CRS.from_user_input(crs)).is_geographic:
         return geometry
     transformer = pyproj.Transformer.from_crs(source, "EPSG:4326", always_xy=True)
@@ -196,10 +199,10 @@ def _points(table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.obj
 def _numbers(table: pa.Table, name: str) -> FloatArray:
     if name not in table.column_names:
         raise UnknownNameError("zone column", name, table.column_names)
-    column = table.column(name)
+    column: ChunkedColumn = table.column(name)
     if pa.types.is_string(column.type):
         texts = pa.compute.utf8_trim_whitespace(column)
-        column = pa.compute.if_else(pa.compute.equal(texts, ""), None, texts)
+        column = pa.compute.if_else(pa.compute.equal(texts, pa.scalar("")), None, texts)
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(), np.float64)
     except pa.ArrowException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
+    from flowveil._folder import Json
     from flowveil._places.zone_table import ZoneTable
 
 _MOST_WARD_ZONES = 20_000  # the dendrogram needs all distances: 1.6 GB at this number
@@ -55,7 +56,7 @@ class Zones:
         self._zone_of_node[self._leaf] = np.arange(len(table.ids))
         self._id_set = pa.array(table.ids, pa.string())
 
-    def index(self, *columns: pa.Array) -> pa.Array:
+    def index(self, *columns: Column) -> Column:
         """Return the ranks of zone ids (text); null for an unknown zone."""
         return pa.compute.index_in(columns[0].cast(pa.string()), value_set=self._id_set).cast(pa.uint64())
 
@@ -69,7 +70,7 @@ class Zones:
         return [self._names[key] if node else self.top for node, key in zip(nodes.tolist(), keys, strict=True)]
 
     def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
-        """Return ids, centres, tiles, member zones and united shapes of nodes."""
+        """Return ids, centers, tiles, member zones and united shapes of nodes."""
         zones = [self._members(node) for node in nodes.tolist()]
         lon, lat = self.centers(hierarchy, nodes)
         return AreaTable(
@@ -84,7 +85,7 @@ class Zones:
         )
 
     def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the mean of the centres of the zones of each node; none for the root."""
+        """Return the mean of the centers of the zones of each node; none for the root."""
         weights = self._has_place().astype(np.int64)
         sums = [np.zeros(len(hierarchy)) for _ in range(3)]
         for total, values in zip(sums, (self.table.lon, self.table.lat, weights), strict=True):
@@ -98,7 +99,7 @@ class Zones:
         """Return the ellipsoidal size of the united shapes."""
         return square_kilometers(self._shapes(nodes))
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Json]:
         """Return the hierarchy as typed; the zones themselves are in areas.parquet."""
         return {"grid": None, "hierarchy": self.typed_hierarchy}
 

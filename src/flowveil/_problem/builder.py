@@ -16,7 +16,7 @@ from flowveil._places import ROOT
 from flowveil._problem.crowd_cells import cells_of_crowds
 from flowveil._problem.cube import Cube
 from flowveil._problem.losses import Batch, loss_function
-from flowveil._problem.room import check_cells
+from flowveil._problem.memory import check_cells
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _RUN = 2**15  # records of matrices that are worked on together: what is computed stays in the cache of a core
 _NOTHING = np.zeros(0, np.int64)
-_Found = tuple["IntArray", "IntArray", "FloatArray"]  # matrix and nodes, trips, and loss of cells
+_Cells = tuple["IntArray", "IntArray", "FloatArray"]  # matrix and nodes, trips, and loss of some cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ class _Builder:
         ]
         self.weight = _tested_weight(problem)
         self.visits = kernels.Visits(*_visits(problem.flows), _NOTHING)
-        self.sizes: list[int] = []  # of what was found in all runs
-        self.found: list[_Found] = []
+        self.sizes: list[int] = []  # of the batches of all runs
+        self.batches: list[_Cells] = []
 
     def build(self) -> Cube:
         return _join(at_once(self._build_run, _runs(self.problem.flows)))
@@ -73,10 +73,10 @@ class _Builder:
     def _build_run(self, groups: _Groups) -> Cube:
         """Return the cells of some matrices."""
         run = copy(self)
-        run.found = []
+        run.batches = []
         run.visits = self.visits._replace(seen=_nobody(self.problem.flows))
         run.visit(replace(groups, order=self._sorted(groups)))
-        return _link(self.problem, self.rows, run.found)
+        return _link(self.problem, self.rows, run.batches)
 
     def _sorted(self, groups: _Groups) -> IntArray:
         """Return the records of groups, sorted by leaf of the last axis in each."""
@@ -120,7 +120,7 @@ class _Builder:
         cells = np.vstack([groups.node[:, group], node])
         trips = running[end] - running[begin]
         batch = Batch(cells[1:], trips, begin, end, order, flows.trips, self.rank)
-        self.found.append((cells, trips, self.loss(batch)))
+        self.batches.append((cells, trips, self.loss(batch)))
         alive = np.zeros(len(fine), bool)
         alive[group] = True
         return alive
@@ -129,12 +129,13 @@ class _Builder:
 def _runs(flows: Flows) -> list[_Groups]:
     """Return the records of adjacent matrices, in runs of about as many each; a matrix is a group."""
     edges = flows.edges
-    first = [0] if flows.matrix is None else np.unique(flows.matrix[::_RUN]).tolist()
-    found = []
+    marks = np.arange(0, len(flows), _RUN)
+    first = np.unique(np.searchsorted(edges, marks, side="right") - 1).tolist()
+    runs = []
     for low, high in pairwise([*first, flows.matrix_count]):
         start, stop = edges[low], edges[high]
-        found.append(_Groups(np.arange(low, high)[None, :], edges[low : high + 1] - start, np.arange(start, stop)))
-    return found
+        runs.append(_Groups(np.arange(low, high)[None, :], edges[low : high + 1] - start, np.arange(start, stop)))
+    return runs
 
 
 def _tested_weight(problem: Problem) -> IntArray | None:
@@ -170,13 +171,14 @@ def _with_row(node: IntArray, value: int) -> IntArray:
     return np.vstack([node, np.full((1, node.shape[1]), value, np.int64)])
 
 
-def _link(problem: Problem, rows: list[int], found: list[_Found]) -> Cube:
-    """Sort the cells and find the parents of each, which are publishable too, and what splits withhold.
+def _link(problem: Problem, rows: list[int], batches: list[_Cells]) -> Cube:
+    """Return the cube of all cells: sorted, with the parents of each, which are among them, and what splits withhold.
 
-    Nodes of what was found are those of the axes `rows` of the problem. It is emptied: there is no room for all twice.
+    Nodes of cells are those of the axes `rows` of the problem, in this order. The list of batches is empty afterwards:
+    their memory is free before the rest of the cube is made.
     """
-    node, trips, loss = (np.concatenate(part, axis=-1) for part in zip(*found, strict=True))
-    found.clear()
+    node, trips, loss = (np.concatenate(part, axis=-1) for part in zip(*batches, strict=True))
+    batches.clear()
     axes, flows = [problem.axes[row] for row in rows], problem.flows
     sizes = [len(axis.hierarchy) for axis in axes]
     strides = [prod(sizes[row:]) for row in range(len(axes) + 1)]
@@ -225,5 +227,5 @@ def _join(runs: list[Cube]) -> Cube:
     names = ("node", "trips", "tiles", "loss", "splittable", "withheld")
     columns = {name: [getattr(run, name) for run in runs] for name in names} | {"parent": parents}
     joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
-    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))
+    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))  # Any: fields of several types
     return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), **whole)

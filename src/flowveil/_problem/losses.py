@@ -66,7 +66,7 @@ def _steps(axes: Sequence[Axis], counted: list[bool]) -> Loss:
 
 
 def _metres(axes: Sequence[Axis], places: Places) -> Loss:
-    """Distance from tile centre to area centre, over trips and ends, in metres; infinite where there is no centre."""
+    """Distance from tile center to area center, over trips and ends, in metres; infinite where there is no center."""
     from flowveil._problem import kernels  # noqa: PLC0415 numba is slow to import
 
     tables = [_meters_to_ancestors(axis, places) if axis.is_place else None for axis in axes]

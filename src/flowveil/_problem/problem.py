@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._places import NodeAreas, RectangleAreas
+from flowveil._flows import People, Provenance
 from flowveil._problem.axis import Axis
 from flowveil._problem.builder import build_cube
 from flowveil._problem.crowd_cells import check_crowds
+from flowveil._problem.positions import Positions
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows, Measures
-    from flowveil._places import Areas, Rectangles
     from flowveil._problem.cube import Cube
     from flowveil._problem.requirement import Requirement
 
@@ -41,21 +41,39 @@ class Problem:
     def axes(self) -> tuple[Axis, ...]:
         """The dimensions of the tile pairs: origins, destinations, and time where it is a hierarchy."""
         flows = self.flows
-        found = [Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)]
+        axes = [Axis(flows.origins, flows.origin), Axis(flows.destinations, flows.destination)]
         if flows.times is not None and flows.time is not None:
-            found.append(Axis(flows.times.hierarchy, flows.time, is_place=False, weight=self.time_weight))
-        return tuple(found)
+            axes.append(Axis(flows.times.hierarchy, flows.time, is_place=False, weight=self.time_weight))
+        return tuple(axes)
 
     def part(self, matrix: int) -> Problem:
         """Return the problem of one matrix by itself, with its share of the budget."""
+        if self.flows.matrix_count == 1:  # its cube may be there already
+            return self
         flows = self.flows.part(matrix)
         budget = self.budget * flows.total // self.flows.total
         return replace(self, flows=flows, budget=budget)
+
+    def bare(self) -> Problem:
+        """Return a problem that tells a method all it may know, and nothing of where trips came from."""
+        return replace(self, flows=replace(self.flows, provenance=Provenance(bbox=self.flows.provenance.bbox)))
+
+    def shared(self) -> list[object]:
+        """Return what all matrices have in common: places, trees and weights of persons."""
+        flows = self.flows
+        weight = flows.people.weight if isinstance(flows.people, People) else None
+        common = [flows.places, flows.origins, flows.destinations, flows.times, flows.provenance, weight]
+        return [item for item in common if item is not None]
 
     @cached_property
     def cube(self) -> Cube:
         """All pairs of nodes that may be published."""
         return build_cube(self)
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where tile pairs lie, for methods that cut space and not trees."""
+        return Positions(self.flows)
 
     def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
         """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""
@@ -83,49 +101,6 @@ class NodePairs:
     group: IntArray  # by tile pair: the node pair it belongs to, -1 for none
     measures: Measures
     publishable: BoolArray
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What a method found: pairs of nodes (or rectangles) to publish, and which tile pairs each counts."""
-
-    origin: IntArray  # by flow: node of the origins' tree, or number of a rectangle
-    destination: IntArray
-    group: IntArray  # by tile pair: the flow that counts it, -1 where suppressed
-    exact: bool = True  # every flow counts all trips of its area pair
-    notes: tuple[str, ...] = ()  # choices the method made, for the audit file
-    first: int = 0  # the axis that comes first: 0 origins, 1 destinations
-    areas: tuple[IntArray, ...] | None = None  # by matrix: nodes of the first axis, where they are one map
-    matrix: IntArray | None = None  # by flow, ascending, where there are several
-    time: IntArray | None = None  # by flow: node of the hierarchy of time, where there is one
-    rectangles: Rectangles | None = None  # of both ends, in place of nodes
-    overlapping: bool = False  # rectangles of different flows may overlap: only `group` says where a trip is counted
-
-    def part(self, flows: Flows, matrix: int) -> Solution:
-        """Return what was found for one matrix by itself."""
-        if self.matrix is None or flows.matrix is None:
-            return self
-        start, stop = np.searchsorted(self.matrix, [matrix, matrix + 1]).tolist()
-        rows = slice(*flows.edges[[matrix, matrix + 1]].tolist())
-        group = self.group[rows]
-        return replace(
-            self,
-            origin=self.origin[start:stop],
-            destination=self.destination[start:stop],
-            group=np.where(group < 0, -1, group - start),
-            areas=None if self.areas is None else (self.areas[matrix],),
-            matrix=None,
-            time=None if self.time is None else self.time[start:stop],
-        )
-
-    def sides(self, flows: Flows) -> tuple[Areas, Areas]:
-        """Return what the areas of origins and destinations are."""
-        if self.rectangles is None:
-            return NodeAreas(flows.places, flows.origins), NodeAreas(flows.places, flows.destinations)
-        return (
-            RectangleAreas(self.rectangles, flows.places, flows.origins),
-            RectangleAreas(self.rectangles, flows.places, flows.destinations),
-        )
 
 
 def _distinct(origin: IntArray, destination: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import pickle
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Message: TypeAlias = Any  # whatever pickle can carry from one process to another
 
-def pack(content: Any, shared: Sequence[object] = ()) -> bytes:
+
+def pack(content: object, shared: Sequence[object] = ()) -> bytes:
     """Return an object as bytes. In place of the objects of `shared` that it holds stand their numbers."""
     file = BytesIO()
     _Packer(file, shared).dump(content)
     return file.getvalue()
 
 
-def unpack(packed: bytes, shared: Sequence[object] = ()) -> Any:
+def unpack(packed: bytes, shared: Sequence[object] = ()) -> Message:
     """Return an object from bytes that this program packed, given the same objects to share."""
     return _Unpacker(BytesIO(packed), shared).load()
 

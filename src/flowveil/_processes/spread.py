@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from subprocess import DEVNULL
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from flowveil._errors import FlowveilError
 from flowveil._processes.core_count import cores, one_core
@@ -21,6 +21,8 @@ from flowveil._processes.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from flowveil._processes.packing import Message
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -65,10 +67,10 @@ class _Work:
     """Parts that wait, and the results of others. Threads share it; a deque and a dict are safe for that."""
 
     def __init__(
-        self, function: Callable[[Any], Any], parts: Sequence[Any], shared: Sequence[object], workers: int
+        self, function: Callable[[Message], Message], parts: Sequence[Message], shared: Sequence[object], workers: int
     ) -> None:
         self.function, self.parts, self.shared = function, parts, shared
-        self.results: dict[int, Any] = {}
+        self.results: dict[int, Message] = {}
         self._workers = workers
         self._waiting = deque(range(len(parts)))
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from flowveil._errors import FlowveilError
 from flowveil._processes.messages import FAILED, TOLD, receive, send
@@ -19,7 +19,9 @@ from flowveil._processes.packing import pack, unpack
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    Tell = Callable[[Any], None]
+    from flowveil._processes.packing import Message
+
+    Tell = Callable[[Message], None]
 
 # -P: a shapely.py in the current folder is not part of flowveil.
 _COMMAND = ("-P", "-m", "flowveil._processes.worker_main")
@@ -35,7 +37,7 @@ class Worker:
 
     def __init__(
         self,
-        function: Callable[[Any, Tell], Any],
+        function: Callable[[Message, Tell], Message],
         shared: Sequence[object] = (),
         *,
         stderr: int | IO[bytes] | None = None,
@@ -75,7 +77,7 @@ class Worker:
         self._answer(None)
         self._ready = True
 
-    def call(self, asked: Any, tell: Tell | None = None) -> Any:
+    def call(self, asked: Message, tell: Tell | None = None) -> Message:
         """Return what the function returns; `tell` hears what it tells until then.
 
         Whatever the function raises is raised as a FlowveilError; EOFError if the worker has died.
@@ -101,12 +103,12 @@ class Worker:
                 with suppress(OSError):  # what was not sent is lost
                     pipe.close()
 
-    def _ask(self, asked: Any, shared: Sequence[object]) -> None:
+    def _ask(self, asked: Message, shared: Sequence[object]) -> None:
         message = pack(asked, shared)
         with self._until_death() as (stdin, _):
             send(message, stdin)
 
-    def _answer(self, tell: Tell | None) -> Any:
+    def _answer(self, tell: Tell | None) -> Message:
         while True:
             with self._until_death() as (_, stdout):
                 message = receive(stdout)

@@ -12,7 +12,7 @@ import os
 import signal
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from flowveil._errors import FlowveilError
 from flowveil._processes.messages import DONE, FAILED, TOLD, receive, send
@@ -20,6 +20,8 @@ from flowveil._processes.packing import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from flowveil._processes.packing import Message
 
 
 def main() -> None:
@@ -30,17 +32,17 @@ def main() -> None:
     os.dup2(2, 1)  # nor what it prints an answer
     messages: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=(asked, messages), daemon=True).start()
-    function: Any = None
-    shared: Any = ()
+    function: Message = None
+    shared: Message = ()
 
     def load() -> None:
         nonlocal function, shared
         function, shared = unpack(messages.get())
 
-    def call() -> Any:
+    def call() -> Message:
         return function(unpack(messages.get(), shared), tell)
 
-    def tell(content: Any) -> None:
+    def tell(content: Message) -> None:
         _answer(pack((TOLD, content)), answers)
 
     _answer(_outcome(load), answers)
@@ -48,7 +50,7 @@ def main() -> None:
         _answer(_outcome(call), answers)
 
 
-def _outcome(work: Callable[[], Any]) -> bytes:
+def _outcome(work: Callable[[], Message]) -> bytes:
     """Return the packed answer that tells what became of some work."""
     try:
         return pack((DONE, work()))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder import NOISE, SIDES, TOTAL, key_columns
 from flowveil._matrices import check_sums
@@ -18,9 +19,10 @@ from flowveil._reconstruct.shares import outlined, shares_of_areas
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._folder import Manifest
     from flowveil._matrices import NoisyRelease
-    from flowveil._places import ZoneTable
+    from flowveil._places import ZonesLike, ZoneTable
     from flowveil._release import Release
 
 _LEAST = 1e-9  # trips; below, an estimate is rounding
@@ -64,7 +66,7 @@ class Reconstruction:
         return self.placed / self.published if self.published > 0 else 0.0
 
 
-def reconstruct_flows(content: Release | NoisyRelease, zones: Any) -> Reconstruction:
+def reconstruct_flows(content: Release | NoisyRelease, zones: ZonesLike) -> Reconstruction:
     """Estimate the flows between zones from a release alone: public data in, public data out.
 
     zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
@@ -76,7 +78,7 @@ def reconstruct_flows(content: Release | NoisyRelease, zones: Any) -> Reconstruc
     table = read_zones(zones)
     sides = [_lay(content.areas, end, table) for end in SIDES]
     counted = _without_totals(content.flows, content.manifest)
-    inside = np.prod([side.inside(counted[end].to_pylist()) for side, end in zip(sides, SIDES, strict=True)], axis=0)
+    inside = np.prod([side.inside(texts(counted[end])) for side, end in zip(sides, SIDES, strict=True)], axis=0)
     if len(inside) and not inside.any():
         raise _nothing(table)
     trips = counted["trips"].to_numpy()
@@ -89,12 +91,12 @@ def _lay(areas: pa.Table, end: str, zones: ZoneTable) -> _Side:
     """Lay the areas of one end over the zones."""
     areas = areas.filter(np.array([side == end for side in areas["side"].to_pylist()], bool))
     return _Side(
-        {area: row for row, area in enumerate(areas["area"].to_pylist())},
+        {area: row for row, area in enumerate(texts(areas["area"]))},
         shares_of_areas(areas, zones),
     )
 
 
-def _without_totals(flows: pa.Table, manifest: dict[str, Any]) -> pa.Table:
+def _without_totals(flows: pa.Table, manifest: Manifest) -> pa.Table:
     """Return flows that add up: totals over groups would count trips twice."""
     if "totals" not in manifest["promise"]:
         return flows
@@ -138,13 +140,13 @@ def _estimate(flows: pa.Table, keys: list[str], sides: list[_Side], ids: list[st
             values = pa.array([group[place]] * estimates.num_rows, flows.schema.field(name).type)
             estimates = estimates.add_column(2 + place, name, values)
         tables.append(estimates)
-    order = [(name, "ascending") for name in (*SIDES, *keys)]
+    order: list[tuple[str, Literal["ascending", "descending"]]] = [(name, "ascending") for name in (*SIDES, *keys)]
     return pa.concat_tables(tables or [_spread(flows, sides, ids, noisy=noisy)]).sort_by(order)
 
 
-def _groups(flows: pa.Table, keys: list[str]) -> list[tuple[tuple[Any, ...], list[int]]]:
+def _groups(flows: pa.Table, keys: list[str]) -> list[tuple[tuple[object, ...], list[int]]]:
     """Return the rows of each step of time and group, in order of their first row."""
-    rows_of: dict[tuple[Any, ...], list[int]] = {}
+    rows_of: dict[tuple[object, ...], list[int]] = {}
     columns = [flows[name].to_pylist() for name in keys]
     for row in range(flows.num_rows):
         rows_of.setdefault(tuple(column[row] for column in columns), []).append(row)
@@ -160,13 +162,14 @@ def _spread(flows: pa.Table, sides: list[_Side], ids: list[str], *, noisy: bool)
     from scipy import sparse  # noqa: PLC0415  slow to import
 
     first, second = sides
-    ends = first.rows(flows["origin"].to_pylist()), second.rows(flows["destination"].to_pylist())
+    ends = first.rows(texts(flows["origin"])), second.rows(texts(flows["destination"]))
     known = (ends[0] >= 0) & (ends[1] >= 0)
 
     def between(values: FloatArray, power: int) -> sparse.csr_array:
         shape = (first.share.shape[0], second.share.shape[0])
         matrix = sparse.csr_array((values[known], (ends[0][known], ends[1][known])), shape=shape)
-        return (first.share.power(power).T @ matrix @ second.share.power(power)).tocsr()
+        spread: sparse.csr_array = (first.share.power(power).T @ matrix @ second.share.power(power)).tocsr()
+        return spread
 
     trips = between(flows["trips"].to_numpy().astype(np.float64), 1)
     noise = between(variance(flows["scale"].to_numpy()) if noisy else np.zeros(len(known)), 2).sqrt()
@@ -174,7 +177,10 @@ def _spread(flows: pa.Table, sides: list[_Side], ids: list[str], *, noisy: bool)
     kept = listed.data > _LEAST
     row, column = listed.row[kept], listed.col[kept]
     names = np.array(ids, object)
-    columns = {"origin": pa.array(names[row], pa.string()), "destination": pa.array(names[column], pa.string())}
+    columns: dict[str, Column] = {
+        "origin": pa.array(names[row], pa.string()),
+        "destination": pa.array(names[column], pa.string()),
+    }
     for name, matrix in (("trips", trips), ("noise", noise))[: 2 if noisy else 1]:
         columns[name] = pa.array(matrix[row, column] if len(row) else [], pa.float64())  # no values would stay sparse
     return pa.table(columns)

@@ -9,10 +9,13 @@ import pyproj
 import shapely
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
     import pyarrow as pa
     from scipy import sparse
 
+    from flowveil._arrays import FloatArray
     from flowveil._places import ZoneTable
 
 
@@ -55,7 +58,7 @@ def _by_overlap(
     around = shapely.box(*shapely.total_bounds(zones.geometry[placed]))
     near = np.flatnonzero(known)[shapely.intersects(shapes[known], around)]
     own, theirs = (
-        shapely.make_valid(shapely.transform(shapely.make_valid(part), flat))
+        np.asarray(shapely.make_valid(shapely.transform(np.asarray(shapely.make_valid(part), object), flat)), object)
         for part in (zones.geometry[placed], shapes[near])
     )
     area, zone = shapely.STRtree(own).query(theirs)
@@ -65,7 +68,7 @@ def _by_overlap(
     return near[area[touched]].tolist(), np.flatnonzero(placed)[zone[touched]].tolist(), share[touched].tolist()
 
 
-def _equal_area(shapes: npt.NDArray[np.object_]) -> object:
+def _equal_area(shapes: npt.NDArray[np.object_]) -> Callable[[FloatArray], FloatArray]:
     """Return a function from degrees to an equal-area plane around the shapes."""
     west, south, east, north = shapely.total_bounds(shapes)
     plane = {"proj": "laea", "lon_0": float(west + east) / 2, "lat_0": float(south + north) / 2, "datum": "WGS84"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
-    from flowveil._methods import Method
+    from flowveil._methods import Value
     from flowveil._places import Areas
     from flowveil._problem import Solution
     from flowveil._release.demand import Demand
@@ -52,7 +52,7 @@ def anonymize(
     totals: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
 ) -> Release:
@@ -89,35 +89,51 @@ def anonymize(
         areas_from=areas_from,
         options=options,
     )
-    chosen, typed, share, max_gbar = asked.method, asked.options, asked.share, asked.max_gbar
     spread = choose_spread(engine, master)
-    problem = make_problem(flows, asked)
-    problem = replace(problem, budget=int(flows.total * (1 if share is None else share) + 1e-9), max_gbar=max_gbar)
+    problem = _with_budget(make_problem(flows, asked), asked)
     if areas_from is None:
-        solution = chosen.run(problem, typed, spread)
+        solution = asked.method.run(problem, asked.options, spread)
     else:
         solution, name = solve_on_areas(problem, areas_from)
-        chosen = find_method(name)
+        asked = replace(asked, method=find_method(name))
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
-    measures = _check(problem, solution, chosen, share, beside=beside is not None)
+    measures = _check(problem, solution, asked, beside=beside is not None)
     rest = find_elsewhere(problem, solution) if elsewhere else None
-    whole = find_totals(problem, solution, lambda other: chosen.run(other, typed, spread)) if totals else None
+    whole = find_totals(problem, solution, lambda it: asked.method.run(it, asked.options, spread)) if totals else None
+    return _describe(problem, solution, asked, (measures, rest, whole), areas_from=areas_from is not None)
+
+
+def _with_budget(problem: Problem, asked: Demand) -> Problem:
+    share = 1 if asked.share is None else asked.share
+    return replace(problem, budget=int(problem.flows.total * share + 1e-9), max_gbar=asked.max_gbar)
+
+
+def _describe(
+    problem: Problem,
+    solution: Solution,
+    asked: Demand,
+    counts: tuple[Measures, Elsewhere | None, Totals | None],
+    *,
+    areas_from: bool,
+) -> Release:
+    """Return the release of a solution; counts: of its flows, and the flows to elsewhere and totals, if asked for."""
+    flows, (measures, rest, whole) = problem.flows, counts
     return Release(
         flows=flows_table(flows, solution, measures, rest, whole),
         areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
-            chosen,
-            typed | _not_default(loss=loss, max_gbar=max_gbar),
+            asked.method,
+            asked.options | _not_default(loss=asked.loss, max_gbar=asked.max_gbar),
             problem.requirement,
             exact=solution.exact,
-            max_suppression=share,
-            elsewhere=elsewhere,
+            max_suppression=asked.share,
+            elsewhere=rest is not None,
             rectangles=solution.rectangles is not None,
             overlapping=solution.overlapping,
-            totals=totals,
-            areas_from=areas_from is not None,
+            totals=whole is not None,
+            areas_from=areas_from,
         ),
         source=flows,
         published=_published(flows, solution, measures, rest, whole),
@@ -134,8 +150,8 @@ def _published(
         solution.origin,
         solution.destination,
         measures.trips,
+        solution.matrix,
         group=solution.group if solution.exact else None,
-        matrix=solution.matrix,
         time=solution.time,
         totals=None if whole is None else whole.measures.trips,
     )
@@ -162,14 +178,12 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     return Problem(flows, requirement, flows.total, asked.loss)
 
 
-def _not_default(loss: str, max_gbar: float | None) -> dict[str, Any]:
-    typed: dict[str, Any] = {} if loss == DEFAULT_LOSS else {"loss": loss}
+def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
+    typed: dict[str, Value] = {} if loss == DEFAULT_LOSS else {"loss": loss}
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
-def _check(
-    problem: Problem, solution: Solution, method: Method, share: float | None, *, beside: bool = False
-) -> Measures:
+def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool = False) -> Measures:
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
     flows = problem.flows
     if not len(solution.origin):
@@ -183,11 +197,12 @@ def _check(
         *(_tiles(areas, ends) for areas, ends in zip(sides, (solution.origin, solution.destination), strict=True)),
     )
     if not good.all():
-        raise PromiseError(f"{method.name} returned a flow that fails the requirement", "please report this bug")
+        raise PromiseError(f"{asked.method.name} returned a flow that fails the requirement", "please report this bug")
     suppressed = flows.total - int(measures.trips.sum())
-    if suppressed > problem.budget and share is not None:
+    if suppressed > problem.budget and asked.share is not None:
         raise PromiseError(
-            f"{method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the {share:.2%} allowed",
+            f"{asked.method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the "
+            f"{asked.share:.2%} allowed",
             "allow more with --max-suppression, lower k, or use a coarser grid"
             + ("; flows are also withheld because of the release beside" if beside else ""),
         )

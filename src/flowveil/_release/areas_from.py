@@ -23,9 +23,8 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
     flows = problem.flows
     earlier = lay_over(flows, folder)
     width = max(len(earlier.origin), 1)
-    own = np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix
     inside = earlier.group >= 0
-    keys, place = np.unique(own[inside] * width + earlier.group[inside], return_inverse=True)
+    keys, place = np.unique(flows.matrix[inside] * width + earlier.group[inside], return_inverse=True)
     matrix, flow = np.divmod(keys, width)
     origin, destination = earlier.origin[flow], earlier.destination[flow]
     group = np.full(len(flows), -1, np.int64)
@@ -38,8 +37,8 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
         origin[good],
         destination[good],
         number[group],
+        matrix[good],
         notes=(f"{int((~good).sum())} flows on the areas of the earlier release fail and are withheld",),
-        matrix=None if flows.matrix is None else matrix[good],
         time=None if earlier.time is None else earlier.time[flow][good],
     )
     return solution, earlier.method

@@ -25,7 +25,7 @@ _TILES, _AREAS = ("origin_tile", "destination_tile"), ("origin", "destination")
 
 def make_assignment(flows: Flows, solution: Solution, elsewhere: Elsewhere | None) -> pa.Table:
     """Return one row for each tile pair that a flow counts: its tiles, and the areas of that flow; sorted."""
-    if flows.matrix is not None or flows.time is not None:
+    if flows.divided or flows.time is not None:
         raise InputError("overlapping areas go with a single matrix", "leave out time and groups, or use mosaic")
     inside = np.flatnonzero(solution.group >= 0)
     tables = [_rows(flows, inside, *_names(flows, solution, solution.group[inside]))]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._engine import fingerprint
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:
+    from flowveil._folder import Audit
     from flowveil._release.release import Release
 
 FORMAT = "flowveil-audit/1"
 
 
-def make_audit(release: Release) -> dict[str, Any]:
+def make_audit(release: Release) -> Audit:
     """Return what the audit file of a release holds."""
     flows, published = release.source, release.published
     if flows is None or published is None:
@@ -37,6 +38,6 @@ def make_audit(release: Release) -> dict[str, Any]:
         "trips": flows.total,
         "suppressed_trips": flows.total - kept,
         "suppressed": (flows.total - kept) / flows.total,
-        "metrics": release.metrics(),
+        "metrics": dict(release.metrics()),
         "notes": [*provenance.notes, *release.notes],
     }

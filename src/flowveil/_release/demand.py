@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
 from flowveil._methods import find_method
@@ -21,10 +21,10 @@ from flowveil._options import (
 from flowveil._problem import LOSSES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from flowveil._methods import Method
+    from flowveil._methods import Method, Value
 
 DEFAULT_METHOD = "mosaic"
 DEFAULT_SUPPRESSION = 0.10
@@ -40,7 +40,7 @@ class Demand:
     k_weight: float | Literal["auto"] | None
     min_tiles: int
     loss: str
-    options: dict[str, Any]  # of the method
+    options: dict[str, Value]  # of the method
     share: float | None = None  # the largest share of trips that may be left out; None: any
     max_gbar: float | None = None
 
@@ -60,7 +60,7 @@ def parse_demand(
     totals: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | Sequence[str] | None = None,
 ) -> Demand:
     """Return what is asked of a release (see `anonymize`), or raise if it does not go together.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder import TIMES, key_columns
 from flowveil._measure import cover
@@ -17,6 +18,7 @@ from flowveil._release.read import read_flows
 from flowveil._release.telling import Whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from flowveil._arrays import IntArray
@@ -61,20 +63,18 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     axis = [name for name in keys if flows.times is not None and name in TIMES]
     table = _columns(release.flows, flows, keys)
     nodes = [
-        nodes_of(flows.places, tree, table[end].to_pylist())
+        nodes_of(flows.places, tree, texts(table[end]))
         for tree, end in ((flows.origins, "origin"), (flows.destinations, "destination"))
     ]
     time = times_of(flows, table) if axis or flows.times is None else np.full(table.num_rows, ROOT, np.int64)
     divided = [name for name in keys if name not in axis]
     matrix, slots = _matrices(flows, table, divided)
-    own = slots[np.zeros(len(flows), np.int64) if flows.matrix is None else flows.matrix]
     known = (nodes[0] != NONE) & (nodes[1] != NONE)
     known &= True if time is None else time != NONE
     origin, destination = nodes[0][known], nodes[1][known]
     time = None if time is None else time[known]
     trips = np.asarray(table["trips"].to_numpy(), np.int64)[known]
-    group = cover(flows, origin, destination, matrix[known], time, own)
-    here = [] if flows.matrices is None else flows.matrices.column_names
+    group = cover(flows, origin, destination, matrix[known], time, slots[flows.matrix])
     return Earlier(
         origin,
         destination,
@@ -84,17 +84,17 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
         complete=bool(known.all()),
         slot=matrix[known],
         slot_of_matrix=slots,
-        divided_by=tuple(name for name in here if name not in divided),
+        divided_by=tuple(name for name in flows.matrices.column_names if name not in divided),
         method=str(release.manifest.get("method")),
     )
 
 
 def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
     """Return the columns of the earlier flows that are needed, in the types that releases have."""
-    steps = None if flows.matrices is None or "time" not in flows.matrices.column_names else flows.matrices["time"].type
+    steps = flows.matrices["time"].type if "time" in flows.matrices.column_names else None
     if flows.times is not None:
         steps = flows.times.values(np.zeros(0, np.int64))[0].type
-    types = {"origin": pa.string(), "destination": pa.string()}
+    types: dict[str, pa.DataType | None] = {"origin": pa.string(), "destination": pa.string()}
     types |= {name: steps if name in TIMES else pa.string() for name in keys} | {"trips": pa.int64()}
     wrong = any(name not in table.column_names or table.schema.field(name).type != kind for name, kind in types.items())
     if wrong or any(table[name].null_count for name in ("origin", "destination", "trips")):
@@ -102,7 +102,7 @@ def _columns(table: pa.Table, flows: Flows, keys: list[str]) -> pa.Table:
     return table.select(list(types))
 
 
-def _check(flows: Flows, options: dict[str, object], promise: dict[str, object]) -> None:
+def _check(flows: Flows, options: Mapping[str, object], promise: Mapping[str, object]) -> None:
     if promise.get("kind") != "k-anonymity" or "shapes" in promise:
         raise InputError("the earlier release has no areas of a tree", "name one made with mosaic or a like method")
     if "elsewhere" in promise or "totals" in promise:
@@ -124,7 +124,7 @@ def _check(flows: Flows, options: dict[str, object], promise: dict[str, object])
 
 def _matrices(flows: Flows, table: pa.Table, columns: list[str]) -> tuple[IntArray, IntArray]:
     """Give numbers to the times and groups of the earlier release: by its flows, and by new matrix (-1 for none)."""
-    keys = table.select(columns).group_by(columns).aggregate([]) if columns else None
-    if keys is None or flows.matrices is None:
+    if not columns:
         return np.zeros(table.num_rows, np.int64), np.zeros(flows.matrix_count, np.int64)
+    keys = table.select(columns).group_by(columns).aggregate([])
     return rows_in(keys, table), rows_in(keys, flows.matrices)

@@ -25,7 +25,7 @@ class Elsewhere:
     area: IntArray  # nodes of that axis, ascending
     group: IntArray  # by tile pair: the flow that counts it, -1 for none
     measures: Measures
-    matrix: IntArray | None = None  # by flow, where there are several
+    matrix: IntArray  # by flow, ascending
 
 
 def find_elsewhere(problem: Problem, solution: Solution) -> Elsewhere:
@@ -33,31 +33,28 @@ def find_elsewhere(problem: Problem, solution: Solution) -> Elsewhere:
     flows = problem.flows
     if flows.times is not None:
         raise InputError("elsewhere does not go with a hierarchy of time", "cut time with --time, or leave it out")
-    if flows.matrices is None:
-        return _of_matrix(problem, solution)
     areas, matrices, groups, count = [], [], [], 0
     for number in range(flows.matrix_count):
-        part = _of_matrix(problem.part(number), solution.part(flows, number))
-        areas.append(part.area)
-        matrices.append(np.full(len(part.area), number))
-        groups.append(np.where(part.group < 0, -1, part.group + count))
-        count += len(part.area)
+        area, group = _of_matrix(problem.part(number), solution.part(flows, number))
+        areas.append(area)
+        matrices.append(np.full(len(area), number))
+        groups.append(np.where(group < 0, -1, group + count))
+        count += len(area)
     group = np.concatenate(groups)
     return Elsewhere(
         solution.first, np.concatenate(areas), group, flows.measure(group, count), np.concatenate(matrices)
     )
 
 
-def _of_matrix(problem: Problem, solution: Solution) -> Elsewhere:
-    """Return the flows to elsewhere of one matrix.
+def _of_matrix(problem: Problem, solution: Solution) -> tuple[IntArray, IntArray]:
+    """Return the areas of one matrix that have a flow to elsewhere, and by tile pair which of them counts it.
 
     A withheld trip belongs to the smallest area of the first axis that holds its end and has such a flow. So an area
     whose withheld trips are too few, or would pin some of them down, adds them to the next area above it, where areas
     are nested.
     """
     if solution.rectangles is not None:
-        areas, group = report_rectangles(problem, solution)
-        return Elsewhere(solution.first, areas, group, problem.flows.measure(group, len(areas)))
+        return report_rectangles(problem, solution)
     if not solution.exact:
         raise InputError(
             "elsewhere needs true volumes, but filtered trips are not counted again", "leave out reinstate=false"
@@ -84,8 +81,7 @@ def _of_matrix(problem: Problem, solution: Solution) -> Elsewhere:
         moves = (number >= 0) & (depth == level)[number] & ~done[number]
         number[moves] = next_number[number[moves]]
     flow = np.append(np.cumsum(done) - 1, -1)  # the last entry is for no area
-    group = flow[number]
-    return Elsewhere(solution.first, areas[done], group, problem.flows.measure(group, int(done.sum())))
+    return areas[done], flow[number]
 
 
 class _Rows:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import shapely
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
 from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
-from flowveil._measure import Published, Rest, cover_boxes, metrics
+from flowveil._measure import Published, Rest, check_tiles, cover_boxes, metrics
+from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
-from flowveil._release.keys import matrices_of, nodes_of, times_of
+from flowveil._release.keys import nodes_of, rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._trips import Trips, read_trips
 
@@ -26,15 +28,17 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows
-    from flowveil._places import Hierarchy
+    from flowveil._measure import Metrics
+    from flowveil._places import Hierarchy, ZonesLike
     from flowveil._release.release import Release
+    from flowveil._trips import TripsLike
 
 
 def evaluate_flows(
     release: str | Path,
-    trips: Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
@@ -42,13 +46,15 @@ def evaluate_flows(
     k: int | None = None,
     k_weight: float | Literal["auto"] | None = None,
     tiles: str = "tree",
-) -> dict[str, Any]:
+) -> Metrics:
     """Return the metrics of a written release against its trips.
 
     Input options (columns, where, zones) come from the audit file beside the release unless they are given.
     unit, weight, k, k_weight: what flows are held against, whatever the release promises; by default what it promises,
     and a k_weight of k times the mean weight.
     """
+    k, k_weight = None if k is None else parse_k(k), parse_k_weight(k_weight)
+    check_tiles(tiles)
     content = read_flows(release)
     flows = recount(release, content, trips, zones=zones, columns=columns, where=where, unit=unit, weight=weight)
     promise = content.manifest["promise"]
@@ -60,14 +66,14 @@ def evaluate_flows(
 def recount(
     release: str | Path,
     content: Release,
-    trips: Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     unit: str | None = None,
     weight: str | None = None,
-    **changes: Any,
+    **changes: Any,  # as in build_flows
 ) -> Flows:
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
@@ -105,7 +111,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
     Flows to elsewhere have an origin area: with rectangles, origins come first.
     """
     areas = content.areas.filter(np.array(content.areas["area"].to_pylist(), object) != ELSEWHERE)
-    shape = dict(zip(areas["area"].to_pylist(), shapely.from_wkb(areas["geometry"].to_pylist()), strict=True))
+    shape = dict(zip(texts(areas["area"]), shapely.from_wkb(areas["geometry"].to_pylist()), strict=True))
     names = sorted(shape, key=lambda name: int(name.removeprefix("r:")))
     bounds = np.rint(shapely.bounds(np.array([shape[name] for name in names], object)) * UNIT).astype(np.int64)
     bbox = flows.provenance.bbox
@@ -115,7 +121,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
     origin, destination = _numbers(kept, "origin"), _numbers(kept, "destination")
     sides = tuple(RectangleAreas(rectangles, flows.places, tree) for tree in (flows.origins, flows.destinations))
     trips = np.asarray(kept["trips"].to_numpy(), np.int64)
-    published = Published(origin, destination, trips, areas=(sides[0], sides[1]))
+    published = Published(origin, destination, trips, np.zeros_like(trips), areas=(sides[0], sides[1]))
     if "elsewhere" in content.manifest["promise"]:
         left_out = np.asarray(rest["trips"].to_numpy(), np.int64)
         published = replace(published, elsewhere=Rest(0, _numbers(rest, "origin"), left_out))
@@ -128,7 +134,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
 
 
 def _numbers(table: pa.Table, end: str) -> IntArray:
-    return np.array([int(name.removeprefix("r:")) for name in table[end].to_pylist()], np.int64)
+    return np.array([int(name.removeprefix("r:")) for name in texts(table[end])], np.int64)
 
 
 def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str | None) -> Published:
@@ -138,18 +144,18 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
         is_total = np.array(table[of_totals].to_pylist(), object) == TOTAL
         totals = np.asarray(table.filter(is_total)["trips"].to_numpy(), np.int64)
         table = table.filter(~is_total)
-    ends = [table["origin"].to_pylist(), table["destination"].to_pylist()]
+    ends = [texts(table["origin"]), texts(table["destination"])]
     trees = flows.origins, flows.destinations
     trips = np.asarray(table["trips"].to_numpy(), np.int64)
     apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]
     kept = ~(apart[0] | apart[1])
     nodes = [_known(flows, tree, names, kept) for tree, names in zip(trees, ends, strict=True)]
-    of_matrix, moment = matrices_of(flows, table), times_of(flows, table)
+    moment = times_of(flows, table)
     published = Published(
         nodes[0],
         nodes[1],
         trips[kept],
-        matrix=None if of_matrix is None else of_matrix[kept],
+        rows_in(flows.matrices, table)[kept],
         time=None if moment is None else moment[kept],
         totals=totals,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
 
@@ -18,19 +18,19 @@ from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from flowveil._arrays import ArrowTable, ChunkedColumn
     from flowveil._flows import Flows
-    from flowveil._methods import FrontierPoint, Method
+    from flowveil._methods import FrontierPoint, Method, Value
 
-_SCHEMA = pa.schema(
-    {
-        "lambda": pa.float64(),
-        "gbar": pa.float64(),
-        "suppressed": pa.float64(),
-        "flows": pa.int64(),
-        "origin_areas": pa.int64(),
-        "destination_areas": pa.int64(),
-    }
-)
+_KINDS: dict[str, pa.DataType] = {
+    "lambda": pa.float64(),
+    "gbar": pa.float64(),
+    "suppressed": pa.float64(),
+    "flows": pa.int64(),
+    "origin_areas": pa.int64(),
+    "destination_areas": pa.int64(),
+}
+_SCHEMA = pa.schema(_KINDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,19 +43,20 @@ class Frontier:
     table: pa.Table
     method: str
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # whatever a table of Arrow has
         if name.startswith("__"):  # copying and pickling ask before there is a table
             raise AttributeError(name)
         return getattr(self.table, name)
 
-    def __getitem__(self, key: int | str) -> pa.ChunkedArray:
+    def __getitem__(self, key: int | str) -> ChunkedColumn:
         return self.table[key]
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
+        stream = cast("ArrowTable", self.table)  # which the stubs leave untyped
+        return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return frontier_text(self.table)
@@ -73,7 +74,7 @@ def find_frontier(method: Method) -> Callable[..., list[FrontierPoint]]:
     return method.frontier
 
 
-def parse_points(value: Any) -> int:
+def parse_points(value: object) -> int:
     """Return how many points a frontier is to have."""
     return parse_whole(value, "points", "a frontier has 1 point or more; 24 is usual")
 
@@ -88,7 +89,7 @@ def frontier(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Value] | None = None,
 ) -> Frontier:
     """Return what a method reaches at different prices of a left-out trip, from the finest to the most complete.
 
@@ -109,6 +110,6 @@ def frontier(
     points = parse_points(points)
     rows = find_frontier(asked.method)(make_problem(flows, asked), points, **asked.options)
     rows = [row for row in rows if row.flows]
-    columns = zip(*rows, strict=True) if rows else [[]] * len(_SCHEMA)
-    columns = [pa.array(values, kind) for values, kind in zip(columns, _SCHEMA.types, strict=True)]
-    return Frontier(pa.table(columns, _SCHEMA), method)
+    values = zip(*rows, strict=True) if rows else [()] * len(_SCHEMA)
+    columns = [pa.array(list(column), kind) for column, kind in zip(values, _SCHEMA.types, strict=True)]
+    return Frontier(pa.Table.from_arrays(columns, schema=_SCHEMA), method)

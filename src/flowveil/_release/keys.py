@@ -26,13 +26,6 @@ def nodes_of(places: Places, hierarchy: Hierarchy, areas: Sequence[str]) -> IntA
     return np.array([node.get(area, NONE) for area in areas], np.int64)
 
 
-def matrices_of(flows: Flows, table: pa.Table) -> IntArray | None:
-    """Return the matrix of each flow of a release, -1 for one without trips; None where there is a single matrix."""
-    if flows.matrices is None:
-        return None
-    return rows_in(flows.matrices, table)
-
-
 def times_of(flows: Flows, table: pa.Table) -> IntArray | None:
     """Return the node of time of each flow of a release, -1 for one without trips; None where time is no axis."""
     if flows.times is None:
@@ -42,8 +35,13 @@ def times_of(flows: Flows, table: pa.Table) -> IntArray | None:
 
 
 def rows_in(keys: pa.Table, table: pa.Table) -> IntArray:
-    """Return for each row of a table the row of `keys` with the same values, -1 if there is none."""
+    """Return for each row of a table the row of `keys` with the same values, -1 if there is none.
+
+    Keys without columns stand for a single row, that of all.
+    """
     names = keys.column_names
+    if not names:
+        return np.zeros(table.num_rows, np.int64)
     number = {row: place for place, row in enumerate(zip(*(keys[name].to_pylist() for name in names), strict=True))}
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
     return np.array([number.get(row, NONE) for row in rows], np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from flowveil._options import AUTO
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._flows import Flows
-    from flowveil._methods import Method
+    from flowveil._folder import Json, Manifest, Promise, Settings
+    from flowveil._methods import Method, Value
     from flowveil._problem import Requirement
 
 FORMAT = "flowveil-flows/1"
@@ -21,7 +22,7 @@ ABSENCE = "Between two places that no listed flow covers there were no trips, or
 def make_manifest(
     flows: Flows,
     method: Method,
-    typed: Mapping[str, Any],
+    typed: Mapping[str, Value],
     requirement: Requirement,
     *,
     exact: bool,
@@ -31,7 +32,7 @@ def make_manifest(
     overlapping: bool = False,
     totals: bool = False,
     areas_from: bool = False,
-) -> dict[str, Any]:
+) -> Manifest:
     """Return the manifest; it holds nothing but what the user typed and constants."""
     said = {
         "weight": flows.provenance.weight,
@@ -42,13 +43,13 @@ def make_manifest(
         "shapes": "rectangles" if rectangles else None,
         "totals": totals or None,
     }
-    promise: dict[str, Any] = {
+    promise: Promise = {
         "kind": "k-anonymity",
         "k": requirement.k,
         "unit": flows.provenance.unit or "trip",
         "volumes": "exact" if exact else "lower-bound",
         "areas": "overlapping" if overlapping else "disjoint",
-        **{name: value for name, value in said.items() if value is not None},
+        **cast("Promise", {name: value for name, value in said.items() if value is not None}),
     }
     return {
         "format": FORMAT,
@@ -61,10 +62,10 @@ def make_manifest(
     }
 
 
-def _options(flows: Flows, typed: Mapping[str, Any], *, areas_from: bool) -> dict[str, Any]:
+def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool) -> Settings:
     """Return what the user typed to choose places, times and groups, and the options of the method."""
     story = flows.provenance
-    options: dict[str, Any] = {
+    options: dict[str, Json] = {
         "bbox": None if story.bbox is None else list(story.bbox),
         "time": story.time,
         "time_hierarchy": story.time_hierarchy,
@@ -73,17 +74,18 @@ def _options(flows: Flows, typed: Mapping[str, Any], *, areas_from: bool) -> dic
         "areas_from": areas_from or None,
         "method_options": dict(sorted(typed.items())) or None,
     }
-    return flows.places.settings() | {name: value for name, value in options.items() if value is not None}
+    told = {name: value for name, value in options.items() if value is not None}
+    return cast("Settings", flows.places.settings() | told)
 
 
-def _people(promise: Mapping[str, Any]) -> str:
+def _people(promise: Promise) -> str:
     if promise["k_weight"] != AUTO:
         return f"{promise['k_weight']:g} people of the population"
     one = "trip" if promise["unit"] == "trip" else f"value of {promise['unit']}"
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
-def promise_text(promise: Mapping[str, Any]) -> str:
+def promise_text(promise: Promise) -> str:
     """Say a promise in plain words."""
     k = promise["k"]
     if promise["unit"] == "trip":

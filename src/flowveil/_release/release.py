@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from flowveil._flows import Flows
-    from flowveil._measure import Published
+    from flowveil._folder import Manifest
+    from flowveil._measure import Metrics, Published
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +32,7 @@ class Release:
 
     flows: pa.Table
     areas: pa.Table
-    manifest: dict[str, Any]
+    manifest: Manifest
     source: Flows | None = None  # private: what the release was made from
     published: Published | None = None  # private
     assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
@@ -42,7 +43,7 @@ class Release:
 
     def metrics(
         self, tiles: str = "tree", *, k: int | None = None, k_weight: float | Literal["auto"] | None = None
-    ) -> dict[str, Any]:
+    ) -> Metrics:
         """Return what was lost (docs/metrics.md); private, since it is computed from the true trips.
 
         k, k_weight: what flows are held against; by default what was promised, and k times the mean weight.
@@ -52,13 +53,11 @@ class Release:
         return self._measure(tiles, k, k_weight)
 
     @cached_property
-    def _tree_metrics(self) -> dict[str, Any]:
+    def _tree_metrics(self) -> Metrics:
         """Measured once: the audit file and the terminal both want them."""
         return self._measure("tree")
 
-    def _measure(
-        self, tiles: str, k: int | None = None, k_weight: float | Literal["auto"] | None = None
-    ) -> dict[str, Any]:
+    def _measure(self, tiles: str, k: int | None = None, k_weight: float | Literal["auto"] | None = None) -> Metrics:
         if self.source is None or self.published is None:
             raise InputError(
                 "a release that was read back does not know its input", "use flowveil.evaluate(folder, trips)"

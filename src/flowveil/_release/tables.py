@@ -12,7 +12,7 @@ from flowveil._folder import ELSEWHERE, TOTAL
 from flowveil._places import areas_of_sides, ids_of
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
     from flowveil._flows import Flows, Measures
     from flowveil._problem import Solution
     from flowveil._release.elsewhere import Elsewhere
@@ -52,26 +52,24 @@ def _total_rows(totals: Totals, names: list[str], schema: pa.Schema) -> pa.Table
     return _rows(flows, origin, destination, keys, solution.group, totals.measures).cast(schema)
 
 
-def _keys(flows: Flows, matrix: IntArray | None, time: IntArray | None) -> dict[str, pa.Array]:
+def _keys(flows: Flows, matrix: IntArray, time: IntArray | None) -> dict[str, Column]:
     """Return by flow its time (begin and end where these differ in length) and its groups."""
-    keys: dict[str, pa.Array] = {}
+    keys: dict[str, Column] = {}
     if flows.times is not None and time is not None:
         keys["time"], keys["time_end"] = flows.times.values(time)
-    if flows.matrices is not None and matrix is not None:
-        table = flows.matrices.take(pa.array(matrix))
-        keys |= {name: table[name].combine_chunks() for name in table.column_names}
-    return keys
+    table = flows.matrices.take(pa.array(matrix, pa.int64()))
+    return keys | {name: table[name].combine_chunks() for name in table.column_names}
 
 
 def _rows(
     flows: Flows,
     origin: list[str],
     destination: list[str],
-    keys: dict[str, pa.Array],
+    keys: dict[str, Column],
     group: IntArray,
     measures: Measures,
 ) -> pa.Table:
-    columns = {
+    columns: dict[str, Column] = {
         "origin": pa.array(origin, pa.string()),
         "destination": pa.array(destination, pa.string()),
         **keys,

@@ -31,7 +31,7 @@ class Whole:
 
 def whole_of(totals: Solution, slot_of_matrix: IntArray, divided_by: Sequence[str]) -> Whole:
     """Return totals as what groups are parts of."""
-    return Whole(totals.origin, totals.destination, totals.time, _matrix(totals), slot_of_matrix, divided_by)
+    return Whole(totals.origin, totals.destination, totals.time, totals.matrix, slot_of_matrix, divided_by)
 
 
 def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArray) -> dict[int, IntArray]:
@@ -47,7 +47,7 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
         return {}
     spans = _Spans(flows, groups, whole)
     group_of_matrix = _group_of_matrix(flows, whole.divided_by)
-    group = group_of_matrix[_matrix(groups)]
+    group = group_of_matrix[groups.matrix]
     there = len(np.unique(group_of_matrix))
     known = max(there, len(np.unique(group)) + 1)
     beyond = (first >= 0) & ~((groups.group >= 0) & spans.inside(first, groups.group))
@@ -55,7 +55,7 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
     few = np.ones(len(whole.origin), np.int64)
     near_of = {}
     for flow in np.flatnonzero(pins_down(requirement, rest, few, few * known)).tolist():
-        near = np.flatnonzero(spans.meets(flow) & (whole.slot_of_matrix[_matrix(groups)] == whole.slot[flow]))
+        near = np.flatnonzero(spans.meets(flow) & (whole.slot_of_matrix[groups.matrix] == whole.slot[flow]))
         if not spans.inside(np.full(len(near), flow), near).all():
             continue
         fewest = there - len(np.unique(group[near]))
@@ -66,14 +66,8 @@ def find_telling(problem: Problem, groups: Solution, whole: Whole, first: IntArr
     return near_of
 
 
-def _matrix(solution: Solution) -> IntArray:
-    return np.zeros(len(solution.origin), np.int64) if solution.matrix is None else solution.matrix
-
-
 def _group_of_matrix(flows: Flows, columns: Sequence[str]) -> IntArray:
     """Return by matrix the number of its group, which is what some columns say."""
-    if flows.matrices is None:
-        return np.zeros(1, np.int64)
     rows = zip(*(flows.matrices[name].to_pylist() for name in columns), strict=True)
     number: dict[tuple[object, ...], int] = {}
     return np.array([number.setdefault(row, len(number)) for row in rows], np.int64)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil._difference import Atoms, make_atoms, withhold_exposing
 from flowveil._errors import InputError
@@ -129,7 +130,7 @@ def _keep(solution: Solution, group: IntArray) -> Solution:
         origin=solution.origin[used],
         destination=solution.destination[used],
         group=number[group],
-        matrix=None if solution.matrix is None else solution.matrix[used],
+        matrix=solution.matrix[used],
         time=None if solution.time is None else solution.time[used],
     )
 
@@ -137,7 +138,7 @@ def _keep(solution: Solution, group: IntArray) -> Solution:
 def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
     """Return the flows of all groups together, by tile pair the entry there that holds it, and the step by matrix."""
     by = flows.provenance.by
-    if not by or flows.matrices is None or flows.matrix is None:
+    if not by:
         raise InputError("totals need groups", "name their columns with --by")
     for name in by:
         if TOTAL in flows.matrices[name].to_pylist():
@@ -145,7 +146,7 @@ def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
     steps = flows.matrices.drop_columns(list(by))
     step = np.zeros(flows.matrix_count, np.int64)
     if steps.num_columns:
-        begins = steps["time"].cast("int64").to_numpy()
+        begins = steps["time"].cast(pa.int64()).to_numpy()
         _, first, step = np.unique(begins, return_index=True, return_inverse=True)
         steps = steps.take(first)
     time = np.zeros(len(flows), np.int64) if flows.time is None else flows.time
@@ -157,8 +158,8 @@ def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
     return (
         replace(
             joined,
-            matrix=rows[:, 0] if steps.num_columns else None,
-            matrices=steps if steps.num_columns else None,
+            edges=np.searchsorted(rows[:, 0], np.arange(step.max() + 2)),
+            matrices=steps,
             time=None if flows.time is None else rows[:, 1],
         ),
         entry,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._folder import Json
 
 
-def cells_scene(cells: pa.Table, manifest: Mapping[str, Any]) -> Scene:
+def cells_scene(cells: pa.Table, manifest: Mapping[str, Json]) -> Scene:
     """Return the rectangles of the first and the last place of a trip, and noisy counts between them."""
     options = manifest["options"]
     places = options["places"]
@@ -46,14 +47,14 @@ def cells_scene(cells: pa.Table, manifest: Mapping[str, Any]) -> Scene:
         lon=corners[:, [0, 2]].mean(axis=1),
         lat=corners[:, [1, 3]].mean(axis=1),
         tiles=(every[:, 1] - every[:, 0]) * (every[:, 3] - every[:, 2]),
-        shapes=shapely.box(*corners.T),
+        shapes=np.asarray(shapely.box(*corners.T), object),
         origin=between[:, 0],
         destination=between[:, 1],
         amounts={"trips": np.rint(counts).astype(np.int64)},
     )
 
 
-def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Any]) -> list[Figure]:
+def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted."""
     counts = whole(cells["count"])
     return [
@@ -69,7 +70,7 @@ def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Any]) ->
     ]
 
 
-def cells_distributions(cells: pa.Table) -> list[dict[str, Any]]:
+def cells_distributions(cells: pa.Table) -> list[dict[str, Json]]:
     """Return the distributions of counts and of noise."""
     counts = whole(cells["count"])
     charts = [
@@ -81,7 +82,7 @@ def cells_distributions(cells: pa.Table) -> list[dict[str, Any]]:
     return [part for part in charts if part["amounts"]]
 
 
-def _degrees(edges: IntArray, options: Mapping[str, Any]) -> Any:
+def _degrees(edges: IntArray, options: Mapping[str, Json]) -> FloatArray:
     """Return west, south, east, north of boxes in cells."""
     west, south, east, north = options["bbox"]
     across, up = (east - west) / options["cells"], (north - south) / options["cells"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._folder import AREAS, CELLS, FLOWS, TRAJECTORIES
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from flowveil._folder import Files
+    from flowveil._folder import Files, Json
     from flowveil._report.figures import Figure
     from flowveil._report.scene import Scene
 
@@ -33,11 +33,11 @@ class Content:
 
     scene: Scene
     figures: list[Figure]
-    distributions: list[dict[str, Any]]
-    manifest: Mapping[str, Any]
+    distributions: list[dict[str, Json]]
+    manifest: Mapping[str, Json]
     words: Mapping[str, str]  # what movements and their amounts are called
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Json]:
         """Return the JSON twin of the report."""
         shown = ("method", "promise", "promise_text", "absence")
         return {
@@ -95,7 +95,7 @@ def make_report(show: Show, files: Files) -> str:
     return page(content.numbers(), content.scene.as_json(), content.words)
 
 
-def make_private_report(show: Show, files: Files, losses: Mapping[str, Any]) -> str:
+def make_private_report(show: Show, files: Files, losses: Mapping[str, Json]) -> str:
     """Return the report of a release with what it lost, measured on the true trips: not to be published."""
     content = show(files)
     return page(content.numbers(), content.scene.as_json(), content.words, Look.PRIVATE, losses)

@@ -10,12 +10,14 @@ from enum import Enum
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._report import palette
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from flowveil._folder import Json
 
 _SCRIPTS = ("words", "sheet", "map", "charts", "amounts", "panel", "explore", "private", "start")
 _SIGNIFICANT = 4
@@ -30,11 +32,11 @@ class Look(Enum):
 
 
 def page(
-    numbers: Mapping[str, Any],
-    scene: Mapping[str, Any],
+    numbers: Mapping[str, Json],
+    scene: Mapping[str, Json],
     words: Mapping[str, str],
     look: Look = Look.WHOLE,
-    private: Mapping[str, Any] | None = None,
+    private: Mapping[str, Json] | None = None,
 ) -> str:
     """Return a page. Every text is escaped, and the page may run and load nothing but what is in it."""
     program = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
@@ -74,7 +76,7 @@ def _fingerprint(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _json(value: Mapping[str, Json]) -> str:
     """Return JSON that cannot end the element it stands in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
@@ -82,7 +84,7 @@ def _json(value: Mapping[str, Any]) -> str:
     return text
 
 
-def _colors() -> dict[str, Any]:
+def _colors() -> dict[str, Json]:
     names = ("BLUE", "VERMILION", "ORANGE", "GREEN", "PINK", "SKY")
     return {"amounts": list(palette.AMOUNTS)} | {name.lower(): getattr(palette, name) for name in names}
 
@@ -96,7 +98,7 @@ def show(value: float | None) -> str:
     return f"{value:,.{_SIGNIFICANT}g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
-def _lead(numbers: Mapping[str, Any], words: Mapping[str, str]) -> str:
+def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     promise, figures = numbers["promise"], numbers["figures"]
     amount = f"<b>{show(figures[words['counted']])}</b> {escape(words['counted'])}"
     if promise["kind"] != "k-anonymity":
@@ -109,7 +111,7 @@ def _lead(numbers: Mapping[str, Any], words: Mapping[str, str]) -> str:
     return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}."
 
 
-def _tiles(numbers: Mapping[str, Any]) -> str:
+def _tiles(numbers: Mapping[str, Json]) -> str:
     """Return the most telling figures as large numbers."""
     wanted = ["trips", "users", "groups", "flows", "boxes", "origin_areas", "destination_areas"]
     wanted += ["smallest_persons", "smallest_group", "epsilon"]
@@ -134,7 +136,7 @@ def _list(sentences: list[str]) -> str:
     return "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
 
 
-def _table(numbers: Mapping[str, Any]) -> str:
+def _table(numbers: Mapping[str, Json]) -> str:
     return "".join(
         f'<tr><th scope="row">{escape(numbers["meanings"][name])}</th>'
         f'<td data-figure="{escape(name)}">{show(value)}</td></tr>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from flowveil._report.scene import significant
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._folder import Json
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # bounds of classes within a power of ten
 _WIDER = (1.0, 2.0, 5.0)
@@ -45,7 +46,7 @@ def distribution(
     weight: IntArray | None = None,
     *,
     mark: float | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return how many (or how much weight) of the positive values lie in classes that grow with the value.
 
     mark: a value to point out, such as k; the first class then starts there at the latest.
@@ -58,7 +59,7 @@ def distribution(
     bounds = _bounds(min(float(kept.min()), mark or math.inf), float(kept.max()), mark, counts=counts)
     group = np.searchsorted(bounds, kept, side="right") - 1
     amounts = np.bincount(group, None if weight is None else weight[good], len(bounds) - 1)
-    chart: dict[str, Any] = {"name": name, "title": title, "axis": axis, "counted": counted}
+    chart: dict[str, Json] = {"name": name, "title": title, "axis": axis, "counted": counted}
     chart |= {"bounds": bounds, "amounts": amounts.astype(np.int64).tolist()}
     return chart if mark is None else chart | {"mark": mark}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import shapely
 
+from flowveil._arrays import filled, texts
 from flowveil._folder import ELSEWHERE, SIDES
 from flowveil._places import meters_between
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
@@ -17,14 +18,15 @@ from flowveil._report.scene import Scene
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, ChunkedColumn, FloatArray, IntArray
+    from flowveil._folder import Json
 
 
-def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -> Scene:
+def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) -> Scene:
     """Return the areas and flows of a release."""
-    names, sides = areas["area"].to_pylist(), areas["side"].to_pylist()
+    names, sides = texts(areas["area"]), texts(areas["side"])
     number = {(name, side): row for row, (name, side) in enumerate(zip(names, sides, strict=True))}
-    ends = [np.array([number[name, side] for name in flows[side].to_pylist()], np.int64) for side in SIDES]
+    ends = [np.array([number[name, side] for name in texts(flows[side])], np.int64) for side in SIDES]
     shapes = [None if text is None else shapely.from_wkb(text) for text in areas["geometry"].to_pylist()]
     outlines = np.empty(len(shapes), object)
     outlines[:] = shapes
@@ -34,7 +36,7 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -
         side=np.array([SIDES.index(side) for side in sides], np.int64),
         lon=floats(areas["lon"]),
         lat=floats(areas["lat"]),
-        tiles=np.asarray(areas["tiles"].fill_null(-1).to_numpy(), np.int64),
+        tiles=filled(areas["tiles"], -1),
         shapes=outlines,
         origin=ends[0],
         destination=ends[1],
@@ -43,17 +45,17 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Any]) -
     )
 
 
-def floats(column: pa.ChunkedArray) -> FloatArray:
+def floats(column: ChunkedColumn) -> FloatArray:
     """Return a column as numbers, NaN for null."""
     return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
-def whole(column: pa.ChunkedArray) -> IntArray:
+def whole(column: ChunkedColumn) -> IntArray:
     """Return a column as whole numbers."""
     return np.asarray(column.to_numpy(), np.int64)
 
 
-def flows_figures(scene: Scene, manifest: Mapping[str, Any]) -> list[Figure]:
+def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows without noise."""
     scene = scene.without_totals()
     trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
@@ -82,7 +84,7 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Any]) -> list[Figure]:
     return [*figures, *_spread(scene)]
 
 
-def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Any]) -> list[Figure]:
+def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows with noise."""
     trips = scene.amounts["trips"]
     return [
@@ -95,7 +97,7 @@ def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Any]) ->
     ]
 
 
-def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def flows_distributions(scene: Scene, manifest: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the distributions of crowds, sizes and distances."""
     scene = scene.without_totals()
     promise, trips = manifest["promise"], scene.amounts["trips"]
@@ -121,7 +123,7 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Any]) -> list[dict[
     return [part for part in charts if part["amounts"]]
 
 
-def by_key(scene: Scene) -> list[dict[str, Any]]:
+def by_key(scene: Scene) -> list[dict[str, Json]]:
     """Return trips and flows of every value of every key, without totals."""
     scene = scene.without_totals()
     tables = []
@@ -156,9 +158,9 @@ def _spread(scene: Scene) -> list[Figure]:
     ]
 
 
-def _touches(scene: Scene, name: str) -> Any:
+def _touches(scene: Scene, name: str) -> BoolArray:
     named = np.array([other == name for other in scene.names], bool)
-    return named[scene.origin] | named[scene.destination]
+    return np.asarray(named[scene.origin] | named[scene.destination], bool)
 
 
 def _least(values: IntArray) -> int | None:

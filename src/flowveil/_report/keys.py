@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from flowveil._folder import Json
+
 AMOUNTS = ("trips", "persons", "weight")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
-def find_keys(flows: pa.Table, manifest: Mapping[str, Any]) -> tuple[Key, ...]:
+def find_keys(flows: pa.Table, manifest: Mapping[str, Json]) -> tuple[Key, ...]:
     """Return these columns as a reader chooses among them: begin and end of a time are one."""
     return tuple(_key(flows, name, manifest) for name in key_columns(flows, manifest) if name != TIMES[1])
 
 
-def _key(flows: pa.Table, name: str, manifest: Mapping[str, Any]) -> Key:
+def _key(flows: pa.Table, name: str, manifest: Mapping[str, Json]) -> Key:
     values = flows[name].to_pylist()
     step = manifest["options"].get("time") or str(manifest["options"].get("time_hierarchy", "")).partition("<")[0]
     if name == TIMES[0] and "time_hierarchy" in manifest["options"]:
@@ -37,14 +39,14 @@ def _key(flows: pa.Table, name: str, manifest: Mapping[str, Any]) -> Key:
     return Key(name, labels, position, place.get(TOTAL, -1) if grouped else -1)
 
 
-def _rank(value: Any) -> Any:
+def _rank(value: object) -> tuple[object, ...]:
     """Return what values are sorted by: null comes last."""
     if isinstance(value, tuple):
         return tuple(map(_rank, value))
     return value is None, 0 if value is None else value
 
 
-def label(value: Any, step: str) -> str:
+def label(value: object, step: str) -> str:
     """Return a value of a key as people read it."""
     if value is None:
         return "not given"
@@ -52,8 +54,8 @@ def label(value: Any, step: str) -> str:
         return "at any time" if value[0] is None else " to ".join(label(part, step) for part in value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if value.tzinfo else f"{value:%Y-%m-%d %H:%M}"
-    if step == "hour-of-week":
-        return f"{_DAYS[int(value) // 24 % 7]} {int(value) % 24:02}:00"
-    if step == "hour-of-day":
-        return f"{int(value):02}:00"
+    if step == "hour-of-week" and isinstance(value, int):
+        return f"{_DAYS[value // 24 % 7]} {value % 24:02}:00"
+    if step == "hour-of-day" and isinstance(value, int):
+        return f"{value:02}:00"
     return str(value)

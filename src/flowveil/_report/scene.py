@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._folder import Json
 
 MOST_MOVEMENTS = 40_000  # listed in a page, the strongest first: more would not fit into three megabytes
 NOWHERE = -1  # the other end of a movement that has only one
@@ -78,7 +79,7 @@ class Scene:
         order = np.argsort(-self.volume, kind="stable")[:MOST_MOVEMENTS]
         return np.sort(order)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Json]:
         """Return what the page draws from."""
         shown = self.strongest()
         ends = np.concatenate([self.origin[shown], self.destination[shown]])

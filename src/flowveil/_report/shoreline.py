@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def _cut(west: float, south: float, east: float, north: float, step: float) -> l
 @cache
 def _rings() -> list[tuple[FloatArray, tuple[float, ...]]]:
     """Return all rings, open (the last point is not the first again), with their bounds."""
-    path: Any = files("flowveil._report").joinpath("assets", "land-50m.npz")
+    path = files("flowveil._report").joinpath("assets", "land-50m.npz")
     with path.open("rb") as file, np.load(file) as stored:
         unit, points, steps = float(stored["unit"]), stored["points"], stored["steps"]
     rings = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._folder import Json
 
 _CORNERS = ("lon0", "lat0", "lon1", "lat1")
 _MICROSECONDS_PER_HOUR = 3_600_000_000
@@ -41,7 +42,7 @@ def trajectories_scene(table: pa.Table) -> Scene:
         lon=boxes[:, [0, 2]].mean(axis=1),
         lat=boxes[:, [1, 3]].mean(axis=1),
         tiles=None,
-        shapes=shapely.box(*boxes.T),
+        shapes=np.asarray(shapely.box(*boxes.T), object),
         origin=box[rows],
         destination=destination,
         amounts={"users": whole(table["size"])[rows]},
@@ -49,7 +50,7 @@ def trajectories_scene(table: pa.Table) -> Scene:
     )
 
 
-def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, Any]) -> list[Figure]:
+def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted."""
     sizes, samples = _groups(table)
     size = whole(table["size"]).astype(np.float64)
@@ -67,7 +68,7 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, A
     ]
 
 
-def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the distributions of group sizes, boxes and durations."""
     sizes, _ = _groups(table)
     charts = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._folder import NOISE, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from flowveil._folder import Json
 
 _OF_THE_COMMAND = (
     "grid",
@@ -20,7 +22,7 @@ _OF_THE_COMMAND = (
 )  # written in a way of their own
 
 
-def not_protected(manifest: Mapping[str, Any]) -> list[str]:
+def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     """Return what the promise does not cover, in plain words."""
     promise = manifest["promise"]
     if promise["kind"] == NOISE:
@@ -47,7 +49,7 @@ def not_protected(manifest: Mapping[str, Any]) -> list[str]:
     return limits
 
 
-def _limits_of_noise(promise: Mapping[str, Any]) -> list[str]:
+def _limits_of_noise(promise: Mapping[str, Json]) -> list[str]:
     limits = []
     if promise["unit"] == "trip":
         limits.append("Persons with many trips: one trip is protected, so n trips are protected at n times epsilon.")
@@ -58,7 +60,7 @@ def _limits_of_noise(promise: Mapping[str, Any]) -> list[str]:
     return limits
 
 
-def command(manifest: Mapping[str, Any]) -> str:
+def command(manifest: Mapping[str, Json]) -> str:
     """Return the command that makes such a release, with INPUT in place of what it was made from.
 
     Only what is in the manifest: names of columns and conditions on rows are private.
@@ -99,7 +101,7 @@ def command(manifest: Mapping[str, Any]) -> str:
     return " ".join(parts)
 
 
-def _where(options: Mapping[str, Any]) -> list[str]:
+def _where(options: Mapping[str, Json]) -> list[str]:
     parts = []
     if options.get("grid"):
         parts.append(_option("grid", options["grid"]))
@@ -112,12 +114,12 @@ def _where(options: Mapping[str, Any]) -> list[str]:
     return parts
 
 
-def _trajectories(options: Mapping[str, Any]) -> list[str]:
+def _trajectories(options: Mapping[str, Json]) -> list[str]:
     shown = ("bbox", "step", "min_samples", "variant", "max_extent", "max_duration")
     return [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
 
 
-def _option(name: str, value: Any) -> str:
+def _option(name: str, value: Json) -> str:
     if value is True:
         return f"--{name}"
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from flowveil._errors import InputError
+from flowveil._options import LARGEST_NUMBER, parse_choice, parse_whole
 from flowveil._synthetic.journeys import BLOCK, DAYS, draw_journeys
 from flowveil._synthetic.landscape import draw_landscape
 from flowveil._synthetic.persons import AGE_GROUPS, CATEGORIES, SEXES, draw_persons
@@ -18,9 +19,9 @@ from flowveil._synthetic.plane import CITY_BBOX, to_degrees
 from flowveil._synthetic.zones import Zones, draw_zones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
 
 _FIRST_DAY = datetime(2024, 3, 4, tzinfo=UTC)
 # Every trip starts at or after the first moment and before the second: 14 days from a Monday, without a clock change.
@@ -50,14 +51,13 @@ class City:
     """
 
     def __init__(self, *, seed: int = 0, persons: int = 5_000) -> None:
-        if seed < 0:
+        self.seed, self.persons = _whole(seed, "seed"), _whole(persons, "persons")
+        if self.seed < 0:
             raise InputError(f"the seed {seed} is negative", "give a whole number from 0 up")
-        if not 1 <= persons <= _MOST_PERSONS:
+        if not 1 <= self.persons <= _MOST_PERSONS:
             raise InputError(f"a city cannot have {persons} persons", f"give a number from 1 to {_MOST_PERSONS}")
-        self.seed = seed
-        self.persons = persons
-        self._landscape = draw_landscape(seed)
-        self._persons = draw_persons(seed, self._landscape, persons)
+        self._landscape = draw_landscape(self.seed)
+        self._persons = draw_persons(self.seed, self._landscape, self.persons)
 
     def trips(self, count: int, *, ends: Ends = "points") -> pa.Table:
         """Return the first `count` trips.
@@ -70,12 +70,12 @@ class City:
 
     def batches(self, count: int, *, size: int = BATCH, ends: Ends = "points") -> Iterator[pa.RecordBatch]:
         """Return the same trips in batches of `size` rows (the last may be shorter), in memory for one batch."""
+        count, size = _whole(count, "count"), _whole(size, "size")
         if count < 0:
             raise InputError(f"{count} trips were asked for", "give a whole number from 0 up")
         if size < 1:
             raise InputError(f"batches of {size} rows were asked for", "give a whole number from 1 up")
-        if ends not in ("points", "zones"):
-            raise InputError(f"there are no ends {ends!r}", "ends are 'points' or 'zones'")
+        parse_choice(ends, "kind of ends", ("points", "zones"))
         return _regroup(self._blocks(count, ends), size)
 
     def zones(self) -> pa.Table:
@@ -86,12 +86,13 @@ class City:
         """
         return self._zones.table
 
-    def zone_of(self, lon: npt.ArrayLike, lat: npt.ArrayLike) -> pa.Array:
+    def zone_of(self, lon: FloatArray | Sequence[float], lat: FloatArray | Sequence[float]) -> pa.StringArray:
         """Return the zone id of each point; points outside of the city are null."""
         x, y = np.asarray(lon, dtype=np.float64), np.asarray(lat, dtype=np.float64)
         west, south, east, north = CITY_BBOX
         inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)
-        return self._zones.table["zone_id"].combine_chunks().take(pa.array(self._zones.find(x, y), mask=~inside))
+        zones = pa.array(self._zones.find(x, y), pa.int64(), mask=~inside)
+        return cast("pa.StringArray", self._zones.table["zone_id"].combine_chunks().take(zones))
 
     @cached_property
     def _zones(self) -> Zones:
@@ -122,6 +123,10 @@ class City:
         return pa.record_batch(columns)
 
 
+def _whole(value: Any, name: str) -> int:
+    return parse_whole(value, name, f"{name} is a whole number", -LARGEST_NUMBER)
+
+
 def _regroup(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
     """Return the same rows in batches of `size` rows."""
     waiting: list[pa.RecordBatch] = []
@@ -144,20 +149,20 @@ def _join(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
-def _write_ids(persons: IntArray) -> pa.Array:
+def _write_ids(persons: IntArray) -> Column:
     """Return `p0000042` for 42, without a Python string for each."""
     text = np.empty((len(persons), 1 + _ID_DIGITS), dtype=np.uint8)
     text[:, 0] = ord("p")
     text[:, 1:] = persons.astype(np.uint32)[:, None] // _POWERS % np.uint32(10) + ord("0")
     offsets = np.arange(len(persons) + 1, dtype=np.int32) * text.shape[1]
-    return pa.StringArray.from_buffers(len(persons), pa.py_buffer(offsets), pa.py_buffer(text))
+    return pa.StringArray.from_buffers(len(persons), pa.py_buffer(offsets.data), pa.py_buffer(text.data))
 
 
-def _decode(codes: npt.NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:
+def _decode(codes: npt.NDArray[np.int8], names: tuple[str, ...]) -> Column:
     # Plain text, not a dictionary: readers of every kind take it.
-    return pa.array(names).take(pa.array(codes))
+    return pa.array(names).take(pa.array(codes, pa.int8()))
 
 
-def _to_time(seconds: IntArray | FloatArray) -> pa.Array:
+def _to_time(seconds: IntArray | FloatArray) -> Column:
     microseconds = (int(_FIRST_DAY.timestamp()) + seconds) * 1_000_000
     return pa.array(microseconds).cast(_TIME)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from flowveil._options import parse_number, parse_whole
 from flowveil._synthetic.plane import CITY_BBOX, HEIGHT, WIDTH, to_degrees
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def phones(users: int, *, samples: int = 120, days: int = 14, extent: float = 6_
     >>> phones(3, samples=10).num_rows
     30
     """
+    users = parse_whole(users, "users", "give a whole number from 0 up", 0)
+    samples, days = (
+        parse_whole(*one, "give a whole number from 1 up") for one in ((samples, "samples"), (days, "days"))
+    )
+    seed = parse_whole(seed, "seed", "give a whole number from 0 up", 0)
+    extent = parse_number(extent, "extent", "it is a length in meters", 1.0, 1e7)
     random = np.random.default_rng([seed, users, samples, days])
     places = _places(random, users, extent)
     seconds = _moments(random, users * samples, days)

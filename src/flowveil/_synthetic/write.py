@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 
+from flowveil._options import check_path, parse_whole
 from flowveil._synthetic.city import City, Ends
 
 if TYPE_CHECKING:
@@ -35,13 +36,16 @@ def write_city(
 
     Without `persons`, there is one for every 20 trips, up to 2 million.
     """
+    check_path(path, "path")
+    trips = parse_whole(trips, "trips", "give a whole number from 0 up", 0)
     if persons is None:
         persons = min(max(trips // _TRIPS_A_PERSON, 1), _PERSONS_LIMIT)
     city = City(seed=seed, persons=persons)
     batches = city.batches(trips, ends=ends)
     schema = city.trips(0, ends=ends).schema
     repeated = [name for name in schema.names if name in _REPEATED]
-    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=repeated) as writer:
+    kinds: Any = repeated  # the stubs of pyarrow know no list of columns
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=kinds) as writer:
         for batch in batches:
             writer.write_batch(batch)
     return city

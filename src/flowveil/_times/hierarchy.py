@@ -14,7 +14,7 @@ from flowveil._places import ROOT, Hierarchy
 from flowveil._times.steps import DAY, HOUR, TimeSteps, duration, parse_steps
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
 
 _NAMES = {"part-of-day": 6 * HOUR, "day": DAY, "week": 7 * DAY}
 
@@ -37,7 +37,7 @@ class TimeTree:
     start: IntArray  # by node: as the keys of steps
     end: IntArray  # exclusive
 
-    def values(self, nodes: IntArray) -> tuple[pa.Array, pa.Array]:
+    def values(self, nodes: IntArray) -> tuple[Column, Column]:
         """Return begin and end of nodes as they are published; null at the top of the calendar."""
         bounds = [self.levels.steps.values(edge[nodes]) for edge in (self.start, self.end)]
         if self.levels.steps.cycle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from flowveil._errors import InputError
 from flowveil._options import parse_timezone, shown
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import BoolArray, Column, IntArray
 
 HOUR_OF_DAY, HOUR_OF_WEEK = "hour-of-day", "hour-of-week"
 CYCLES = {HOUR_OF_DAY: 24, HOUR_OF_WEEK: 168}  # hours until they begin again
@@ -41,7 +41,7 @@ class TimeSteps:
         """The length of a step in microseconds."""
         return duration(self.name) or HOUR
 
-    def index(self, instant: pa.Array, aware: pa.Array) -> pa.Array:
+    def index(self, instant: Column, aware: Column) -> Column:
         """Return the step (int64) of times, in microseconds: in UTC where `aware`, else by the local clock."""
         utc, local = self._clocks(instant, aware.to_numpy(zero_copy_only=False).astype(bool))
         if self.cycle == CYCLES[HOUR_OF_DAY]:
@@ -68,13 +68,14 @@ class TimeSteps:
         if self.timezone is None:
             return utc
         zoned = pa.array(utc, pa.int64()).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", self.timezone))
-        return np.asarray(pc.local_timestamp(zoned).cast(pa.int64()).to_numpy(), np.int64)
+        shown = pc.local_timestamp(cast("pa.TimestampArray", zoned))
+        return np.asarray(shown.cast(pa.int64()).to_numpy(), np.int64)
 
-    def values(self, keys: IntArray) -> pa.Array:
+    def values(self, keys: IntArray) -> Column:
         """Return steps as they are published: UTC timestamps, or whole numbers of hours."""
         return pa.array(keys, pa.int64()) if self.cycle else pa.array(keys, pa.int64()).cast(pa.timestamp("us", "UTC"))
 
-    def _clocks(self, instant: pa.Array, aware: IntArray) -> tuple[IntArray, IntArray]:
+    def _clocks(self, instant: Column, aware: BoolArray) -> tuple[IntArray, IntArray]:
         """Return times in UTC and as a local clock shows them."""
         written = np.asarray(instant.to_numpy(zero_copy_only=False), np.int64)
         if self.timezone is None:
@@ -85,8 +86,8 @@ class TimeSteps:
 
     def _to_utc(self, local: IntArray) -> IntArray:
         """Return when a clock shows these times: the first time if twice, and what comes next if never."""
-        clock = pa.array(local, pa.int64()).cast(pa.timestamp("us"))
-        zoned = pc.assume_timezone(clock, self.timezone, ambiguous="earliest", nonexistent="latest")
+        clock = cast("pa.TimestampArray", pa.array(local, pa.int64()).cast(pa.timestamp("us")))
+        zoned = pc.assume_timezone(clock, self.timezone or "UTC", ambiguous="earliest", nonexistent="latest")
         return np.asarray(zoned.cast(pa.int64()).to_numpy(), np.int64)
 
 

@@ -3,6 +3,7 @@
 from flowveil._trajectories.anonymization import anonymize, parse_grouping
 from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
+from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import Grid, make_grid
@@ -13,6 +14,7 @@ __all__ = [
     "BASELINES",
     "VARIANTS",
     "Baseline",
+    "EvaluationFigures",
     "Gap",
     "Grid",
     "Trajectories",

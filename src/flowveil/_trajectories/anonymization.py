@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._options import parse_choice, parse_memory, parse_meters, parse_minutes, parse_users
 from flowveil._trajectories.glove import VARIANTS, glove
@@ -12,6 +12,8 @@ from flowveil._trajectories.release import TrajectoryRelease, make_release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from flowveil._engine import Readable
 
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
 
@@ -45,7 +47,7 @@ def parse_grouping(
 
 
 def anonymize(
-    source: Any,
+    source: Trajectories | Readable,
     k: int = 10,
     *,
     bbox: str | Iterable[float] | None = None,
@@ -67,8 +69,9 @@ def anonymize(
     """
     asked = parse_grouping(k, variant=variant, max_extent=max_extent, max_duration=max_duration, memory=memory)
     tell("reading")
-    trajectories = source
-    if not isinstance(source, Trajectories):
+    if isinstance(source, Trajectories):
+        trajectories = source
+    else:
         trajectories = read_trajectories(
             source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=asked.memory
         )

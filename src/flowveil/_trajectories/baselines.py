@@ -7,7 +7,7 @@ being told apart (Trujillo-Rasua and Domingo-Ferrer).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from flowveil._options import parse_choice, parse_users
 from flowveil._trajectories.clusters import cluster, resample
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import SPACE_LIMIT, TIME_LIMIT
+from flowveil._trajectories.read import check_trajectories
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._trajectories.figures import BaselineFigures
     from flowveil._trajectories.read import Trajectories
 
 BASELINES = ("w4m", "nwa", "tga")
@@ -46,7 +48,7 @@ class Baseline:
     position_error: FloatArray  # meters, of samples that were kept
     time_error: FloatArray  # minutes
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> BaselineFigures:
         """Return the row of the paper's table 2."""
         return {
             "method": self.method,
@@ -61,13 +63,14 @@ class Baseline:
         }
 
 
-def parse_baseline(value: Any) -> str:
+def parse_baseline(value: object) -> str:
     """Return the name of an older method."""
     return parse_choice(value, "baseline", BASELINES)
 
 
 def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
     """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments)."""
+    check_trajectories(trajectories)
     parse_baseline(method)
     k = parse_users(k)
     if len(trajectories) < k:
@@ -117,8 +120,8 @@ def _wait_for_me(users: list[FloatArray], k: int) -> tuple[list[IntArray], list[
     trash = np.empty(0, np.int64)
     for first in range(0, len(order), _CHUNK):
         chunk = np.concatenate([trash, order[first : first + _CHUNK]])
-        found, left = cluster(shapes[chunk], k, _SPEED)
-        clusters += [chunk[members] for members in found]
+        made, left = cluster(shapes[chunk], k, _SPEED)
+        clusters += [chunk[members] for members in made]
         trash = chunk[left]
     return clusters, spans
 
@@ -133,8 +136,8 @@ def _never_walk_alone(users: list[FloatArray], k: int) -> tuple[list[IntArray], 
     clusters = []
     for span, members in sorted(classes.items()):
         shapes = np.stack([resample(users[user], *span) for user in members])
-        found, _ = cluster(shapes, k, 0.0)
-        clusters += [np.array(members)[chosen] for chosen in found]
+        made, _ = cluster(shapes, k, 0.0)
+        clusters += [np.array(members)[chosen] for chosen in made]
     return clusters, spans
 
 

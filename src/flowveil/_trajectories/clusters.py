@@ -24,8 +24,8 @@ def resample(points: FloatArray, first: float, last: float) -> FloatArray:
 def distances(one: FloatArray, others: FloatArray, speed: float) -> FloatArray:
     """Return mean distances of resampled trajectories, a minute apart counting as `speed` meters."""
     apart = np.hypot(others[:, :, 1] - one[:, 1], others[:, :, 2] - one[:, 2])
-    found: FloatArray = (apart + speed * np.abs(others[:, :, 0] - one[:, 0])).mean(axis=1)
-    return found
+    mean: FloatArray = (apart + speed * np.abs(others[:, :, 0] - one[:, 0])).mean(axis=1)
+    return mean
 
 
 def cluster(shapes: FloatArray, k: int, speed: float) -> tuple[list[IntArray], IntArray]:

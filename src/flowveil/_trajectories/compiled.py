@@ -5,17 +5,19 @@ numba notices a change in a loop's own file only: after changing a loop that ano
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from numba import njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
 Whole = Any  # an array of int32 or int64, or one of its numbers
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Compile a loop when it is first called."""
-    result: Callable[..., Any] = njit(cache=True, nogil=True)(function)
-    return result
+    return cast("Callable[Given, Result]", njit(cache=True, nogil=True)(function))

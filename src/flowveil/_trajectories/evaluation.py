@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._engine import Readable
+    from flowveil._trajectories.figures import Counts, EvaluationFigures, Unicity
     from flowveil._trajectories.grid import Grid
     from flowveil._trajectories.release import TrajectoryRelease
 
@@ -38,18 +41,19 @@ class TrajectoryEvaluation:
     """Distributions, and a few numbers of each. Private: computed from true trajectories."""
 
     PICTURES: ClassVar = tuple(f"{name}.svg" for name in ("extent", "duration", "finer-space", "finer-time", *TASKS))
-    counts: dict[str, Any]
+    counts: Counts
     extent: FloatArray  # longer edge of the box of each published sample, once for each user, meters
     duration: FloatArray  # minutes
     position_error: FloatArray  # kept original to the middle of its box, meters
     time_error: FloatArray  # kept original to the middle of its time span, minutes
     finer: dict[str, FloatArray]  # by threshold: each user's share of samples at least as fine
     tasks: dict[str, FloatArray]  # by task: one error a user
-    unicity: dict[str, dict[str, Any]]
+    unicity: Unicity
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> EvaluationFigures:
         """Return everything as numbers."""
-        return self.counts | {
+        return {
+            **self.counts,
             "extent": quantiles(self.extent),
             "duration": quantiles(self.duration),
             "position_error": quantiles(self.position_error),
@@ -78,7 +82,7 @@ class TrajectoryEvaluation:
 
 def evaluate(
     path: str | Path,
-    against: Any,
+    against: Readable,
     *,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
@@ -115,7 +119,7 @@ def published_boxes(release: TrajectoryRelease, grid: Grid) -> list[IntArray]:
     """Return the samples of each group in steps and cells: t0, t1, x0, x1, y0, y1."""
     table = release.trajectories
     step = grid.minutes * MICROSECONDS_PER_MINUTE
-    times = [table[name].cast("int64").to_numpy() // step for name in ("t0", "t1")]
+    times = [table[name].cast(pa.int64()).to_numpy() // step for name in ("t0", "t1")]
     # Edges are on the grid: a point just inside says which cell it is, however the edge was rounded.
     inner = [table[name].to_numpy() + shift for name, shift in _INNER.items()]
     x0, y0 = grid.cells(inner[0], inner[1])
@@ -186,7 +190,7 @@ def measure(
     )
 
 
-def _meters(grid: Grid, t: Any, x: Any, y: Any) -> FloatArray:
+def _meters(grid: Grid, t: FloatArray | IntArray, x: FloatArray | IntArray, y: FloatArray | IntArray) -> FloatArray:
     """Return (minutes, meters, meters) of the middles of cells and steps."""
     return np.column_stack([(t + 0.5) * grid.minutes, (x + 0.5) * grid.meters, (y + 0.5) * grid.meters])
 

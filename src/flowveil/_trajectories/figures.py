@@ -2,17 +2,73 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray
 
+Quantiles: TypeAlias = dict[str, float | None]  # mean, p10, p25, median, p75, p90
+Unicity: TypeAlias = dict[str, dict[str, dict[str, float]]]  # by known points: before and after, shares of users
+
+
+class BaselineFigures(TypedDict):
+    """What an older method did to samples."""
+
+    method: str
+    k: int
+    users: int
+    discarded_users: int
+    samples: int
+    created: int
+    deleted: int
+    position_error: Quantiles  # meters
+    time_error: Quantiles  # minutes
+
+
+class GapFigures(TypedDict):
+    """Distributions of k-gaps and of their parts over users."""
+
+    users: int
+    gap: dict[str, Quantiles]  # by k
+    space_part: Quantiles
+    time_part: Quantiles
+    tail_weight: dict[str, Quantiles]
+    heavy_tails: dict[str, float | None]
+    time_to_space: Quantiles
+    time_share: Quantiles
+    generalized: dict[str, Quantiles]
+
+
+class Counts(TypedDict):
+    """How many users, groups and rows a release has."""
+
+    users: int
+    released_users: int
+    groups: int
+    largest_group: int
+    rows: int
+    suppressed: float
+    unsupported: float
+
+
+class EvaluationFigures(Counts):
+    """What a release of trajectories lost."""
+
+    extent: Quantiles  # meters
+    duration: Quantiles  # minutes
+    position_error: Quantiles  # meters
+    time_error: Quantiles  # minutes
+    finer: dict[str, Quantiles]  # by threshold
+    tasks: dict[str, Quantiles]
+    unicity: Unicity
+
+
 _QUANTILES = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 
 
-def quantiles(values: FloatArray) -> dict[str, float | None]:
+def quantiles(values: FloatArray) -> Quantiles:
     """Return mean and quantiles of the values that are numbers; nulls if there are none."""
     known = values[np.isfinite(values)]
     if not len(known):

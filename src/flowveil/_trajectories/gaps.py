@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.glove import choose_kernel
 from flowveil._trajectories.grid import Grid
 from flowveil._trajectories.pool import Pool
+from flowveil._trajectories.read import check_trajectories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._trajectories.figures import GapFigures
     from flowveil._trajectories.read import Trajectories
 
 DEFAULT_KS = (2, 5, 10)
@@ -38,7 +40,7 @@ class Gap:
     tail_weight: dict[str, FloatArray]  # total, space, time: one value a user, NaN where there is no spread
     generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> GapFigures:
         """Return the distributions as numbers."""
         total = self.space + self.time
         share = self.time[total > 0] / total[total > 0]
@@ -75,7 +77,7 @@ class Gap:
         return pictures
 
 
-def parse_ks(value: Any) -> list[int]:
+def parse_ks(value: object) -> list[int]:
     """Return several k."""
     return parse_wholes(value, "k", "write it like -k 2,5,10")
 
@@ -88,6 +90,7 @@ def gap(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Gap:
     """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other."""
+    check_trajectories(trajectories)
     ks = parse_ks(ks)
     check_flag(generalize, "generalize")
     if not ks or min(ks) < 2 or max(ks) > len(trajectories):
@@ -167,9 +170,9 @@ def _parts(trajectories: Trajectories, nearest: IntArray) -> tuple[FloatArray, F
     tails = {name: np.full(len(trajectories), np.nan) for name in ("total", "space", "time")}
     for user, other in enumerate(nearest.tolist()):
         own, others = points[:, start[user] : start[user + 1]], points[:, start[other] : start[other + 1]]
-        found = others[:, nearest_samples(own, others, pool_limits)]
-        in_time = np.minimum(np.abs(own[0] - found[0]) / grid.time_limit, 1) / 2
-        in_space = np.minimum(np.abs(own[1:] - found[1:]).sum(axis=0) / grid.space_limit, 1) / 2
+        match = others[:, nearest_samples(own, others, pool_limits)]
+        in_time = np.minimum(np.abs(own[0] - match[0]) / grid.time_limit, 1) / 2
+        in_space = np.minimum(np.abs(own[1:] - match[1:]).sum(axis=0) / grid.space_limit, 1) / 2
         space[user], time[user] = in_space.mean(), in_time.mean()
         for name, parts in (("total", in_space + in_time), ("space", in_space), ("time", in_time)):
             tails[name][user] = tail_weight(parts)
@@ -186,6 +189,6 @@ def tail_weight(values: FloatArray) -> float:
     return float((tail - middle) / (quartile - middle) / _NORMAL_TAIL) if quartile > middle else float("nan")
 
 
-def _share(true: Any, values: FloatArray) -> float | None:
+def _share(true: BoolArray, values: FloatArray) -> float | None:
     known = np.isfinite(values)
     return float(true[known].mean()) if known.any() else None

@@ -36,7 +36,7 @@ class Group:
 
 @dataclass(eq=False)
 class Grouping:
-    """What GLOVE found."""
+    """The groups that GLOVE makes, and what it left out."""
 
     groups: list[Group] = field(default_factory=list)
     suppressed_users: list[int] = field(default_factory=list)  # ranks
@@ -85,7 +85,7 @@ def glove(
         run.merge_all(memory, tell)
     finally:
         workers.close()
-    return run.found
+    return run.grouping
 
 
 def _most(max_extent: int | None, max_duration: int | None) -> IntArray:
@@ -106,7 +106,7 @@ class _Run:
         for rank, (first, last) in enumerate(zip(trajectories.start[:-1], trajectories.start[1:], strict=True)):
             held = np.arange(first, last)
             self.crowds[rank] = _Crowd(np.array([rank]), held, held - first)
-        self.found = Grouping()
+        self.grouping = Grouping()
 
     def merge_all(self, memory: int | None, tell: Callable[[str], None]) -> None:
         """Merge until nobody unfinished has anybody to go to."""
@@ -127,14 +127,14 @@ class _Run:
 
     def _step(self, neighbors: Neighbors, row: int, tell: Callable[[str], None]) -> None:
         other = int(neighbors.fronts.group[row])
-        self.found.merges.append((float(neighbors.fronts.value[row]), row, other))
+        self.grouping.merges.append((float(neighbors.fronts.value[row]), row, other))
         self._merge(row, other)
         done = len(self.crowds[row].members) >= self.k if row in self.crowds else False
         if done and self.variant != "loose":
             self.pool.rest(row)
         neighbors.replace(row, other)
-        if len(self.found.merges) % 100 == 0:
-            tell(f"merged {len(self.found.merges):,} times, {int(self.pool.alive.sum()):,} groups are left")
+        if len(self.grouping.merges) % 100 == 0:
+            tell(f"merged {len(self.grouping.merges):,} times, {int(self.pool.alive.sum()):,} groups are left")
 
     def _merge(self, one: int, other: int, least: int = 0) -> bool:
         """Merge two groups into the one with the smaller id, unless fewer than `least` users would be left in it.
@@ -146,7 +146,7 @@ class _Run:
             return False
         pool, (keep, gone) = self.pool, (min(one, other), max(one, other))
         before = np.concatenate([self.crowds.pop(group).members for group in (keep, gone)])
-        self.found.suppressed_users += np.setdiff1d(before, crowd.members).tolist()
+        self.grouping.suppressed_users += np.setdiff1d(before, crowd.members).tolist()
         pool.remove(gone)
         if len(crowd.members):
             self.crowds[keep] = crowd
@@ -175,12 +175,12 @@ class _Run:
         if self.variant == "absorb" and left and self._absorb(left[0], finished):
             left = []
         for group in left:
-            self.found.suppressed_users += self.crowds.pop(group).members.tolist()
+            self.grouping.suppressed_users += self.crowds.pop(group).members.tolist()
         offset = np.repeat(self.pool.origin, 2)[:, None]
         for group, crowd in sorted(self.crowds.items()):
-            self.found.groups.append(Group(crowd.members, self.pool.get(group) + offset))
-        self.found.suppressed_users.sort()
-        if not self.found.groups:
+            self.grouping.groups.append(Group(crowd.members, self.pool.get(group) + offset))
+        self.grouping.suppressed_users.sort()
+        if not self.grouping.groups:
             raise PromiseError("no group of k users has a sample left", "raise the suppression thresholds or lower k")
 
     def _absorb(self, left: int, finished: list[int]) -> bool:
@@ -193,7 +193,7 @@ class _Run:
         sizes = [len(self.crowds[group].members) for group in finished]
         for pair, size in sorted(zip(pairs, sizes, strict=True)):
             if self._merge(*pair[1:], least=size):
-                self.found.merges.append(pair)
+                self.grouping.merges.append(pair)
                 return True
         return False
 

@@ -18,7 +18,7 @@ def fitting_users(points: IntArray, first: IntArray, boxes: IntArray, start: Int
 
     first: where each set begins, and the end; start: the same for the samples of each group.
     """
-    found = np.zeros(len(first) - 1, np.int64)
+    users = np.zeros(len(first) - 1, np.int64)
     for number in range(len(first) - 1):
         for group in range(len(start) - 1):
             times = boxes[0, start[group] : start[group + 1]]
@@ -35,5 +35,5 @@ def fitting_users(points: IntArray, first: IntArray, boxes: IntArray, start: Int
                     fits = False
                     break
             if fits:
-                found[number] += sizes[group]
-    return found
+                users[number] += sizes[group]
+    return users

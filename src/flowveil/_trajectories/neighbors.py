@@ -7,7 +7,7 @@ searched again only when its bound is the least of all. Both ways give the same 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._trajectories.nearest import Fronts
     from flowveil._trajectories.pool import Pool
+
+Result = TypeVar("Result")
 
 LIST_LENGTH = 24
 _BYTES = 8
@@ -52,7 +54,7 @@ class Workers:
         self.count = cores()
         self._threads = ThreadPoolExecutor(self.count)
 
-    def run(self, task: Callable[[int, int], Any], rows: int, blocks: int = 1) -> list[Any]:
+    def run(self, task: Callable[[int, int], Result], rows: int, blocks: int = 1) -> list[Result]:
         """Call task(first, step) for shares that make up all rows, and return what each returns."""
         if self.count == 1 or rows < _FEW:
             return [task(0, 1)]

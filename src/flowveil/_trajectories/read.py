@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil._options import parse_memory, parse_whole
+from flowveil._options import parse_memory, parse_whole, shown
 from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
 from flowveil._trips import open_samples
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine import Samples
+    from flowveil._engine import Readable, Samples
     from flowveil._trips import SampleSource
 
 _OUTSIDE = "outside the bbox"
@@ -56,7 +56,7 @@ class Trajectories:
 
 
 def read_trajectories(
-    source: Any,
+    source: Readable,
     bbox: str | Iterable[float] | None,
     *,
     columns: str | Mapping[str, str] | None = None,
@@ -78,7 +78,14 @@ def read_trajectories(
     return snap(provenance.read(allowed), grid, min_samples, provenance)
 
 
-def parse_min_samples(value: Any) -> int:
+def check_trajectories(value: object) -> Trajectories:
+    """Return trajectories, or raise if these are none."""
+    if not isinstance(value, Trajectories):
+        raise InputError(f"trajectories are {shown(value)}", "make them of samples with read_trajectories")
+    return value
+
+
+def parse_min_samples(value: object) -> int:
     """Return how many samples a user must have."""
     return parse_whole(value, "min_samples", "give --min-samples 1 or more")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,10 @@ from flowveil._folder import (
     AUDIT,
     MEMBERS,
     TRAJECTORIES,
+    Audit,
     Files,
     Kind,
+    Manifest,
     find_release,
     read_audit,
     read_files,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
+    from flowveil._folder import Promise, Settings
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
@@ -38,21 +41,24 @@ AUDIT_FORMAT = "flowveil-trajectories-audit/1"
 _ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 _TIMES = pa.timestamp("us", tz="UTC")
-COLUMNS = pa.schema(
-    [
-        ("group", pa.int64()),
-        ("size", pa.int64()),
-        ("t0", _TIMES),
-        ("t1", _TIMES),
-        ("lon0", pa.float64()),
-        ("lat0", pa.float64()),
-        ("lon1", pa.float64()),
-        ("lat1", pa.float64()),
-    ]
-)
-MEMBER_COLUMNS = pa.schema(
-    [("user_id", pa.string()), ("group", pa.int64()), ("kept", pa.int64()), ("suppressed", pa.int64())]
-)
+_KINDS: dict[str, pa.DataType] = {
+    "group": pa.int64(),
+    "size": pa.int64(),
+    "t0": _TIMES,
+    "t1": _TIMES,
+    "lon0": pa.float64(),
+    "lat0": pa.float64(),
+    "lon1": pa.float64(),
+    "lat1": pa.float64(),
+}
+COLUMNS = pa.schema(_KINDS)
+_MEMBER_KINDS: dict[str, pa.DataType] = {
+    "user_id": pa.string(),
+    "group": pa.int64(),
+    "kept": pa.int64(),
+    "suppressed": pa.int64(),
+}
+MEMBER_COLUMNS = pa.schema(_MEMBER_KINDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +66,13 @@ class TrajectoryRelease:
     """A release, and what of it is private."""
 
     trajectories: pa.Table
-    manifest: dict[str, Any]
+    manifest: Manifest
     members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
-    audit: dict[str, Any] = field(default_factory=dict)  # private
+    audit: Audit = field(default_factory=Audit)  # private
 
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html."""
-        private = {MEMBERS: self.members, AUDIT: self.audit}
+        private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
         shown = partial(make_report, trajectories_content) if report else None
         return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
 
@@ -79,7 +85,7 @@ class TrajectoryRelease:
         return Files(Kind.TRAJECTORIES, {TRAJECTORIES: self.trajectories}, self.manifest)
 
 
-def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, Any], k: int) -> TrajectoryRelease:
+def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, str], k: int) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
     if any(len(group.members) < k for group in found.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
@@ -130,7 +136,7 @@ def read_release(path: str | Path) -> TrajectoryRelease:
     return TrajectoryRelease(files.tables[TRAJECTORIES], files.manifest, members, read_audit(path))
 
 
-def _content(found: Grouping, number: int) -> tuple[Any, ...]:
+def _content(found: Grouping, number: int) -> tuple[object, ...]:
     group = found.groups[number]
     return group.samples.T.tolist(), len(group.members), group.members.tolist()
 
@@ -177,8 +183,14 @@ def _check_presence(seen: list[IntArray]) -> None:
         raise PromiseError("a sample would be published in which nobody was seen", "this is a bug: please report it")
 
 
-def _manifest(trajectories: Trajectories, options: dict[str, Any], k: int) -> dict[str, Any]:
-    promise = {"kind": "k-anonymity", "k": k, "unit": "user", "records": "trajectories", "samples": "generalized"}
+def _manifest(trajectories: Trajectories, options: dict[str, str], k: int) -> Manifest:
+    promise: Promise = {
+        "kind": "k-anonymity",
+        "k": k,
+        "unit": "user",
+        "records": "trajectories",
+        "samples": "generalized",
+    }
     for name in ("max_extent", "max_duration"):
         if options.get(name):
             promise[name] = options[name]
@@ -186,7 +198,7 @@ def _manifest(trajectories: Trajectories, options: dict[str, Any], k: int) -> di
         "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
-        "options": trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options,
+        "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
         "promise": promise,
         "promise_text": promise_text(k),
         "absence": _ABSENCE,
@@ -202,7 +214,7 @@ def promise_text(k: int) -> str:
     )
 
 
-def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> dict[str, Any]:
+def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> Audit:
     provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
     sizes = [len(group.members) for group in found.groups]
     return {

@@ -15,7 +15,7 @@ import numpy as np
 from flowveil._trajectories.compiled import compiled
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
 
 Groups = list[tuple["IntArray", "IntArray"]]
 
@@ -74,7 +74,7 @@ def _costs(a: IntArray, b: IntArray, logs: FloatArray, limits: IntArray) -> Floa
 
 @compiled
 def nearest_user(
-    boxes: IntArray, flat: IntArray, start: IntArray, free: IntArray, logs: FloatArray, limits: IntArray
+    boxes: IntArray, flat: IntArray, start: IntArray, free: BoolArray, logs: FloatArray, limits: IntArray
 ) -> int:
     """Return the first free user at least cost from a group."""
     least, nearest = np.inf, -1

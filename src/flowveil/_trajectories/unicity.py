@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
+    from flowveil._trajectories.figures import Unicity
     from flowveil._trajectories.read import Trajectories
 
 POINTS = (1, 2, 3, 4, 5, 6)
 
 
-def unicity(
-    trajectories: Trajectories, groups: list[IntArray], group_of: IntArray, k: int, seed: int = 0
-) -> dict[str, dict[str, Any]]:
+def unicity(trajectories: Trajectories, groups: list[IntArray], group_of: IntArray, k: int, seed: int = 0) -> Unicity:
     """Return by number of known points the shares of released users with 1, 0 and fewer than k matches.
 
     groups: published samples (t0, t1, x0, x1, y0, y1), disjoint and in order; group_of: each user's, -1 if none.

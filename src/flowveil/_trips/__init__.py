@@ -2,7 +2,7 @@
 
 from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, needed
 from flowveil._trips.samples import SampleSource, open_samples
-from flowveil._trips.trips import Trips, read_trips
+from flowveil._trips.trips import Trips, TripsLike, read_trips
 
 __all__ = [
     "COORDINATES",
@@ -10,6 +10,7 @@ __all__ = [
     "ZONES",
     "SampleSource",
     "Trips",
+    "TripsLike",
     "needed",
     "open_samples",
     "read_trips",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil import _engine as engine
 from flowveil._errors import InputError, UnknownNameError
@@ -35,7 +35,9 @@ class SampleSource:
         return engine.read_samples(self.source, self.columns, self.where, memory)
 
 
-def open_samples(source: Any, columns: str | Mapping[str, str] | None = None, where: str | None = None) -> SampleSource:
+def open_samples(
+    source: engine.Readable, columns: str | Mapping[str, str] | None = None, where: str | None = None
+) -> SampleSource:
     """Open a source and find its columns, or raise with what is missing."""
     mapping = parse_columns(columns)
     opened = engine.open_source(source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from flowveil import _engine as engine
 from flowveil._options import parse_columns
@@ -24,8 +24,15 @@ class Trips:
     mapping: dict[str, str]  # what the user mapped
 
 
+TripsLike: TypeAlias = "Trips | engine.Readable"  # trips, or what they are read from
+
+
 def read_trips(
-    source: Any, columns: str | Mapping[str, str] | None = None, where: str | None = None, *, query: str | None = None
+    source: engine.Readable,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    *,
+    query: str | None = None,
 ) -> Trips:
     """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
 

@@ -11,6 +11,8 @@ from flowveil._verify.geo import TOLERANCE, is_outline, read_shapes
 from flowveil._verify.ground import close
 
 if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
     from flowveil._verify.ground import Ground, Point
     from flowveil._verify.tables import AreasTable
 
@@ -47,7 +49,7 @@ def _check_top(
     ground: Ground,
     tiles: int | None,
     point: Point | None,
-    shape: shapely.Geometry | None,
+    shape: BaseGeometry | None,
     bbox: tuple[float, float, float, float] | None,
 ) -> None:
     """Check that the top says nothing but the bbox that the user typed."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from flowveil._arrays import texts
 from flowveil._folder import ASSIGNMENT
 from flowveil._verify.boxes import Centers
 from flowveil._verify.broken import broken, shown
@@ -164,7 +165,7 @@ class AssignedIndex:
 def _flows_of(flows: FlowTable, assignment: pa.Table) -> IntArray:
     """Return the flow that each row of the assignment names."""
     number = {pair: flow for flow, pair in enumerate(zip(flows.origin, flows.destination, strict=True))}
-    pairs = zip(assignment["origin"].to_pylist(), assignment["destination"].to_pylist(), strict=True)
+    pairs = zip(texts(assignment["origin"]), texts(assignment["destination"]), strict=True)
     flow_of_row = np.array([number.get(pair, NONE) for pair in pairs], np.int64)
     if (flow_of_row == NONE).any() or not len(flow_of_row):
         raise broken("the assignment names a flow that the release does not have, or none at all")
@@ -173,7 +174,7 @@ def _flows_of(flows: FlowTable, assignment: pa.Table) -> IntArray:
 
 def _tiles_of(ground: Ground, assignment: pa.Table, column: str) -> IntArray:
     """Return the tiles of one end."""
-    names = assignment[column].to_pylist()
+    names = texts(assignment[column])
     known = {name: ground.tile(name) for name in set(names)}
     for name in names:
         if known[name] is None:

@@ -19,6 +19,8 @@ from flowveil._verify.forest import NONE
 from flowveil._verify.geo import TOLERANCE, read_shapes
 
 if TYPE_CHECKING:
+    from shapely.geometry.base import BaseGeometry
+
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._verify.ground import Ground
     from flowveil._verify.members import Members
@@ -49,12 +51,12 @@ class Boxes:
         self.bounds = np.array([edges_of[area] for area in order], np.int64)
         self._check_rows(areas)
 
-    def _edges(self, area: str, shape: shapely.Geometry | None) -> tuple[int, ...]:
+    def _edges(self, area: str, shape: BaseGeometry | None) -> tuple[int, ...]:
         if shape is None or shape.is_empty:
             raise broken(f"the area {shown(area)} has no geometry")
         edges = tuple(round(edge * _PARTS) for edge in shape.bounds)
-        plain = shapely.box(*(edge / _PARTS for edge in edges))
         west, south, east, north = edges
+        plain = shapely.box(west / _PARTS, south / _PARTS, east / _PARTS, north / _PARTS)
         inside = (np.array(edges[:2]) >= self.frame[:2]).all() and (np.array(edges[2:]) <= self.frame[2:]).all()
         if not shapely.equals_exact(shape, plain, TOLERANCE) or not (west < east and south < north and inside):
             raise broken(f"the geometry of the area {shown(area)} is not a rectangle of the release")
@@ -133,7 +135,7 @@ class Centers:
         tiles = list(points)
         places = np.array(list(points.values()), np.int64).reshape(-1, 2)
         frame = self._boxes.frame
-        tree = shapely.STRtree(shapely.points(places))
+        tree = shapely.STRtree(np.asarray(shapely.points(places), object))
         held: list[list[int]] = [[] for _ in numbers]
         rows = np.flatnonzero(numbers != NONE)
         for start in range(0, len(rows), _MOST_SEARCHED):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import h3.api.basic_int as h3
 import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
+    from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray, KeyArray
     from flowveil._verify.ground import Ground, Point
@@ -76,7 +77,7 @@ class Cells:
         mean = float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
         return point is not None and close(point, mean, TOLERANCE)
 
-    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+    def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
         """Whether this is the outline of the cell, or that of the group, united."""
         cells = sorted(_cells(_node(area)))
         near = h3.cell_to_latlng(cells[0])[1]
@@ -125,7 +126,7 @@ class Cells:
         """Return nothing: a tree of cells holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide:
+    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))
@@ -183,7 +184,7 @@ def _cells(node: Node) -> list[int]:
     return [child for child in h3.cell_to_children(cell) if str(_digit(child, resolution)) in digits]
 
 
-def _outline(cell: int, near: float) -> shapely.Geometry:
+def _outline(cell: int, near: float) -> shapely.Polygon:
     """Return the corners of a cell as a polygon around the longitude `near`, across 180 degrees where it must be."""
     corners = h3.cell_to_boundary(cell)
     lon, last = [], corners[0][1] + 360 * round((near - corners[0][1]) / 360)
@@ -194,7 +195,7 @@ def _outline(cell: int, near: float) -> shapely.Geometry:
     if turns := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
         pole = 90.0 if sum(lat) > 0 else -90.0
         lon, lat = [*lon, lon[0] + 360 * turns, lon[0] + 360 * turns, lon[0]], [*lat, lat[0], pole, pole]
-    return shapely.polygons(np.column_stack([lon, lat]))
+    return cast("shapely.Polygon", shapely.polygons(np.column_stack([lon, lat])))
 
 
 def _numbers(batch: pa.RecordBatch, name: str, usable: BoolArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._folder import Json
     from flowveil._verify.count import Counts
     from flowveil._verify.manifest import Promise
     from flowveil._verify.tables import FlowTable
@@ -72,7 +73,7 @@ def hidden_sums(counts: Counts, promise: Promise) -> list[tuple[IntArray, int]]:
     return [(size, largest) for size, largest in sums if largest > 0]
 
 
-def check_suppression(kept: int, counts: Counts, promise: Promise, audit: Mapping[str, Any]) -> None:
+def check_suppression(kept: int, counts: Counts, promise: Promise, audit: Mapping[str, Json]) -> None:
     """Check that no more trips are left out than was promised, and those that the audit file says."""
     left_out = counts.usable_trips - kept
     if promise.max_suppression is not None:

@@ -20,7 +20,7 @@ from flowveil._verify.rows import usable_rows, whole_millionths
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import Column, IntArray
     from flowveil._engine import Request
     from flowveil._verify.assignment import AssignedIndex
     from flowveil._verify.boxes import BoxIndex
@@ -52,7 +52,7 @@ class _Rows:
     flow: IntArray  # -1 for none
     count: IntArray
     weight: IntArray | None  # in millionths
-    unit: pa.Array | None
+    unit: Column | None
 
 
 def count_trips(
@@ -116,5 +116,5 @@ def _mean(total: int, count: int) -> Fraction:
     return Fraction(total, max(count, 1))
 
 
-def _column(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
+def _column(batch: pa.RecordBatch, name: str) -> npt.NDArray[Any]:  # Any: as the engine has it
     return np.asarray(batch.column(name).to_numpy(zero_copy_only=False))

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._verify.forest import NONE
 from flowveil._verify.rows import whole_millionths
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
+    import numpy.typing as npt
     import pyarrow as pa
 
     from flowveil._arrays import IntArray
@@ -22,7 +24,7 @@ class Crowds:
     """The persons of atoms; without a unit every row is somebody."""
 
     def __init__(self, k: int, least_weight: int) -> None:
-        self.groups: set[tuple[Any, ...]] = set()  # all that there are, published or not, where one layer has them
+        self.groups: set[tuple[Hashable, ...]] = set()  # all that there are, published or not, where one layer has them
         self._k = k
         self._least_weight = least_weight
         self._persons: dict[str, int] = {}
@@ -37,7 +39,7 @@ class Crowds:
     def add(self, batch: pa.RecordBatch, request: Request, rows: IntArray, key: IntArray) -> None:
         """Note who is in some rows of a batch, given the key of the atom that each of them is in."""
 
-        def column(name: str) -> Any:
+        def column(name: str) -> npt.NDArray[Any]:  # Any: counts and weights may be of any type of numbers
             return batch.column(name).take(rows).to_numpy(zero_copy_only=False)
 
         trips = column("count").astype(np.int64) if request.count else np.ones(len(rows), np.int64)
@@ -47,7 +49,7 @@ class Crowds:
         person = np.full(len(rows), NONE, np.int64)
         if request.unit:
             units = batch.column("unit").take(rows).dictionary_encode()
-            names = units.dictionary.to_pylist()
+            names = texts(units.dictionary)
             numbers = [self._persons.setdefault(name, len(self._persons)) for name in names]
             person = np.array(numbers, np.int64)[units.indices.to_numpy()]
             trips = np.ones(len(rows), np.int64)  # a person counts once

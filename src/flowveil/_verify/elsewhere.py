@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from flowveil._folder import ELSEWHERE
 from flowveil._verify.broken import broken
 from flowveil._verify.forest import NONE, FlowIndex
 from flowveil._verify.rows import distinct
+from flowveil._verify.tables import AreasTable
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from flowveil._verify.ground import Side
     from flowveil._verify.manifest import Promise
     from flowveil._verify.slots import Slots
-    from flowveil._verify.tables import AreasTable, FlowTable
+    from flowveil._verify.tables import FlowTable
+
+Value = TypeVar("Value")
 
 
 class Elsewhere:
@@ -46,12 +48,18 @@ class Elsewhere:
             if any(value is not None for value in said):
                 raise broken("the area elsewhere has a center, tiles, members or a geometry")
 
-        def kept(values: list) -> list:  # type: ignore[type-arg]
+        def kept(values: list[Value]) -> list[Value]:
             return [value for row, value in enumerate(values) if row not in rows]
 
-        names = ("area", "side", "lon", "lat", "tiles", "geometry")
-        columns: dict[str, Any] = {name: kept(getattr(areas, name)) for name in names}
-        return replace(areas, members=None if areas.members is None else kept(areas.members), **columns)
+        return AreasTable(
+            area=kept(areas.area),
+            side=kept(areas.side),
+            lon=kept(areas.lon),
+            lat=kept(areas.lat),
+            tiles=kept(areas.tiles),
+            members=None if areas.members is None else kept(areas.members),
+            geometry=kept(areas.geometry),
+        )
 
     def note(self, flow: IntArray, origin: IntArray, destination: IntArray) -> None:
         """Remember the tiles that trips of these flows reach at the other end, where the promise is about tiles."""

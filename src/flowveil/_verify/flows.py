@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._engine import Request
-    from flowveil._trips import Trips
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike
+    from flowveil._trips import Trips, TripsLike
     from flowveil._verify.count import Counts
     from flowveil._verify.ground import Ground, Side
     from flowveil._verify.manifest import Promise
@@ -53,9 +55,9 @@ if TYPE_CHECKING:
 
 def verify_flows(
     release: str | Path,
-    trips: Any,
+    trips: TripsLike,
     *,
-    zones: Any = None,
+    zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
@@ -149,7 +151,7 @@ def _count_rectangles(
 
 
 def _open_beside(
-    release: str | Path, request: Request, options: Options, sources: tuple[Any, Mapping[str, Any], Trips]
+    release: str | Path, request: Request, options: Options, sources: tuple[ZonesLike | None, Mapping[str, Json], Trips]
 ) -> tuple[Layer, Request]:
     """Return the flows of a release to be compared with, and a request with the columns of both."""
     zones, audit, table = sources
@@ -180,7 +182,9 @@ def _not_comparable() -> InputError:
     )
 
 
-def _ground(options: Options, areas: AreasTable, zones: Any, audit: Mapping[str, Any], trips: Trips) -> Ground:
+def _ground(
+    options: Options, areas: AreasTable, zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips
+) -> Ground:
     if options.resolution is not None:
         return Cells(options.resolution, binary=options.binary, bbox=options.bbox)
     if options.side is not None and options.crs is not None:
@@ -210,7 +214,7 @@ def _side(ground: Ground, ids: list[str]) -> tuple[Side, IntArray]:
     return ground.side(areas), np.array([number[area] for area in ids], np.int64)
 
 
-def _sentences(promise: Promise, audit: Mapping[str, Any]) -> tuple[str, ...]:
+def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
     """Say what was checked."""
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
     apart = "no two flows overlap, and no trip is counted twice"

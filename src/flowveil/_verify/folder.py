@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, AUDIT, FLOWS, MANIFEST, REPORT, find_release
@@ -11,6 +11,8 @@ from flowveil._verify.json import laid_out, parse_json, read_bytes, read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from flowveil._folder import Json
 
 _FILES = (MANIFEST, FLOWS, AREAS)
 _LARGEST_MANIFEST = 1_000_000  # bytes; real ones have about a thousand
@@ -38,7 +40,7 @@ def open_folder(release: str | Path) -> Path:
     return folder
 
 
-def load_manifest(folder: Path) -> Any:
+def load_manifest(folder: Path) -> Json:
     """Return what manifest.json holds, unchecked."""
     try:
         data = read_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
@@ -51,7 +53,7 @@ def load_manifest(folder: Path) -> Any:
     return manifest
 
 
-def load_audit(folder: Path) -> dict[str, Any]:
+def load_audit(folder: Path) -> dict[str, Json]:
     """Return the private audit file beside the folder, {} if there is none."""
     path = folder.with_name(folder.name + AUDIT)
     if not path.exists():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     import pyarrow as pa
-    import shapely
+    from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+
+Node = TypeVar("Node", bound="Hashable")
 
 Point = tuple[float, float]  # lon, lat
 
@@ -41,7 +43,7 @@ class Ground(Protocol):
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the published center of an area; None stands for no center."""
 
-    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+    def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
         """Whether this is the outline of an area; None stands for no outline."""
 
     def most_tiles_of_bbox(self) -> int | None:
@@ -81,19 +83,19 @@ class Side(Protocol):
         """Return for each area the leaves it has in the tree of this side."""
 
 
-class ClimbingSide:
+class ClimbingSide(Generic[Node]):
     """Areas of a grid: from a tile or an area, climb a fixed tree until a published area is met."""
 
     def __init__(
         self,
-        nodes: Sequence[Hashable],
-        above: Callable[[Any], Hashable | None],
-        node_of_tile: Callable[[int], Hashable],
+        nodes: Sequence[Node],
+        above: Callable[[Node], Node | None],
+        node_of_tile: Callable[[int], Node],
     ) -> None:
         self._number = {node: number for number, node in enumerate(nodes)}
         self._above = above
         self._node_of_tile = node_of_tile
-        self._met: dict[Hashable, int] = {}
+        self._met: dict[Node, int] = {}
         self._lock = Lock()
         self._area: dict[int, int] = {}  # of each tile seen so far
         self.forest = Forest(np.array([self._climb(above(node)) for node in nodes], np.int64))
@@ -113,7 +115,7 @@ class ClimbingSide:
         inside = areas[areas != NONE]
         return self.forest.add_up(np.bincount(inside, minlength=len(self.forest)).astype(np.int64))
 
-    def _climb(self, node: Hashable | None) -> int:
+    def _climb(self, node: Node | None) -> int:
         path = []
         area = NONE
         while node is not None:
@@ -129,11 +131,11 @@ class ClimbingSide:
         return area
 
 
-def climb(node: Any, above: Callable[[Any], Any]) -> list[Any]:
+def climb(node: Node, above: Callable[[Node], Node | None]) -> list[Node]:
     """Return a node and all above it."""
     path = [node]
-    while (node := above(node)) is not None:
-        path.append(node)
+    while (higher := above(path[-1])) is not None:
+        path.append(higher)
     return path
 
 

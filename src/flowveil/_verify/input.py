@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._engine import QuerySource, Request
 from flowveil._errors import InputError, UnknownNameError
@@ -14,13 +14,15 @@ from flowveil._trips import Trips, needed, read_trips
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._places import ZoneTable
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike, ZoneTable
+    from flowveil._trips import TripsLike
     from flowveil._verify.manifest import Promise
     from flowveil._verify.options import Options
 
 
 def open_trips(
-    trips: Any, audit: Mapping[str, Any], columns: str | Mapping[str, str] | None, where: str | None
+    trips: TripsLike, audit: Mapping[str, Json], columns: str | Mapping[str, str] | None, where: str | None
 ) -> Trips:
     """Return the trips; columns and condition come from the audit file only when trips are files."""
     if isinstance(trips, Trips):
@@ -32,7 +34,7 @@ def open_trips(
     return read_trips(trips, columns or story.columns, where or story.where)
 
 
-def open_zones(zones: Any, audit: Mapping[str, Any], trips: Trips, options: Options) -> ZoneTable:
+def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips, options: Options) -> ZoneTable:
     """Return the zones of the release."""
     source = remembered(audit).zones if zones is None else zones
     if source is None:

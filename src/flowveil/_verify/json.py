@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from flowveil._folder import Json
 
-def read_json(path: Path, largest: int) -> Any:
+
+def read_json(path: Path, largest: int) -> Json:
     """Read a JSON file of at most `largest` bytes; raise ValueError with the reason if it is not plain JSON."""
     return parse_json(read_bytes(path, largest))
 
@@ -29,7 +31,7 @@ def read_bytes(path: Path, largest: int) -> bytes:
     return data
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes) -> Json:
     """Parse JSON; raise ValueError on repeated keys, numbers that are not finite, bad text and deep nesting."""
     try:
         text = data.decode("utf-8")
@@ -44,7 +46,7 @@ def parse_json(data: bytes) -> Any:
     return value
 
 
-def laid_out(value: Any) -> bytes:
+def laid_out(value: Json) -> bytes:
     """Return the one way to write a value down; raise ValueError if it is nested too deeply."""
     try:
         return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
@@ -52,7 +54,7 @@ def laid_out(value: Any) -> bytes:
         raise ValueError("it is nested too deeply") from None
 
 
-def only_keys(value: Any, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+def only_keys(value: Json, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     """Raise unless `value` is an object with these keys, in this order, and no others."""
     if not isinstance(value, dict):
         raise broken(f"{where} is not an object")
@@ -66,7 +68,7 @@ def only_keys(value: Any, where: str, required: tuple[str, ...], optional: tuple
         raise broken(f"the keys of {where} are not in the order of the format")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError("a key occurs twice")

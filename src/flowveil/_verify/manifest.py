@@ -6,13 +6,16 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
 from flowveil._verify.json import only_keys
 from flowveil._verify.method import check_method
 from flowveil._verify.options import Options, parse_options
 from flowveil._verify.words import ABSENCE, promise_in_words
+
+if TYPE_CHECKING:
+    from flowveil._folder import Json
 
 _FORMAT = "flowveil-flows/1"
 _KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
@@ -53,7 +56,7 @@ class Promise:
         return 0 if self.k_weight is None else min(-(-self.k_weight * _MILLION // 1), _LARGEST_WHOLE)
 
 
-def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
+def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     """Check every key and value of the manifest."""
     only_keys(manifest, "the manifest", _KEYS)
     if manifest["format"] != _FORMAT:
@@ -69,7 +72,7 @@ def parse_manifest(manifest: Any) -> tuple[Options, Promise]:
     return options, promise
 
 
-def _promise(promise: Any) -> Promise:
+def _promise(promise: Json) -> Promise:
     if isinstance(promise, dict) and promise.get("kind") != "k-anonymity":
         raise broken("the promise is not k-anonymity", "this verifier checks k-anonymity only")
     only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
@@ -107,25 +110,25 @@ def _promise(promise: Any) -> Promise:
     )
 
 
-def _name(value: Any, key: str) -> str:
+def _name(value: Json, key: str) -> str:
     if not isinstance(value, str) or not value:
         raise broken(f"{key!r} of the promise is not the name of a column")
     return value
 
 
-def _whole(value: Any, key: str) -> int:
+def _whole(value: Json, key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST_WHOLE:
         raise broken(f"{key!r} of the promise is not a whole number, 1 or more")
     return value
 
 
-def _positive(value: Any, key: str) -> Fraction:
+def _positive(value: Json, key: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
         raise broken(f"{key!r} of the promise is not a positive number")
     return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
 
 
-def _share(value: Any) -> float:
+def _share(value: Json) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise broken("'max_suppression' of the promise is not a share from 0 to 1")
     return float(value)

@@ -21,6 +21,8 @@ from flowveil._verify.ward import Dendrogram
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
+    from shapely.geometry.base import BaseGeometry
+
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._places import ZoneTable
     from flowveil._verify.ground import Ground, Point
@@ -47,7 +49,7 @@ class Members:
         self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
         self._ids = pa.array(zones.ids, pa.string())
         self.members: dict[str, IntArray] = {}
-        self._outlines: dict[str, shapely.Geometry | None] = {}
+        self._outlines: dict[str, BaseGeometry | None] = {}
         for area, members in zip(areas.area, areas.members or [], strict=True):
             ranks = self._ranks(area, members)
             if not np.array_equal(self.members.setdefault(area, ranks), ranks):
@@ -84,7 +86,7 @@ class Members:
             return point is None and not placed.any()
         return close(point, (float(lon[placed].mean()), float(lat[placed].mean())), TOLERANCE)
 
-    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+    def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
         """Whether this is the outline of the zones, united; there is none if a zone has none."""
         if area not in self._outlines:
             self._outlines[area] = self._outline(area)
@@ -147,7 +149,7 @@ class Members:
             raise broken(f"{shown(area)!r} is not the id of an area")
         return [zones]
 
-    def _outline(self, area: str) -> shapely.Geometry | None:
+    def _outline(self, area: str) -> BaseGeometry | None:
         parts = shapely.force_2d(self._zones.geometry[self.members[area]])
         if any(part is None for part in parts):
             return None

@@ -7,9 +7,12 @@ with the registry of methods.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken, shown
+
+if TYPE_CHECKING:
+    from flowveil._folder import Json
 
 _AREA_METHODS: dict[str, dict[str, type]] = {
     "mosaic": {"time_weight": float, "budget": str},
@@ -45,7 +48,7 @@ _WORD = r"[A-Za-z0-9_.+-]{1,40}"  # names and numbers; no option takes prose
 _LARGEST = 1e300
 
 
-def check_method(name: Any, options: Any) -> None:
+def check_method(name: Json, options: Json) -> None:
     """Raise unless a method of that name promises k-anonymity and takes these options; None stands for no options."""
     if not isinstance(name, str) or name not in _AREA_METHODS:
         raise broken("'method' of the manifest is not a method of k-anonymity")
@@ -58,7 +61,7 @@ def check_method(name: Any, options: Any) -> None:
             raise broken(f"the method option {shown(option)!r} is not one of {name} with such a value")
 
 
-def _is_allowed(method: str, option: str, value: Any) -> bool:
+def _is_allowed(method: str, option: str, value: Json) -> bool:
     if option == "loss" and method in _CHOOSE_LOSS:
         return value in _LOSSES
     if option == "max_gbar" and method in _CHOOSE_LOSS:

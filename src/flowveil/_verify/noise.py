@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import h3.api.basic_int as h3
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError, VerificationError
 from flowveil._folder import SIDES, remembered
 from flowveil._places import read_zones
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
+    from flowveil._folder import Json
+    from flowveil._places import ZonesLike
     from flowveil._verify.ground import Ground, Side
     from flowveil._verify.noise_tables import NoisyTables
 
@@ -38,7 +41,7 @@ _LISTED = "every flow is a pair of tiles of the grid, listed once, with a count 
 _CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
 
-def verify_noisy(release: str | Path, *, zones: Any = None) -> Verification:
+def verify_noisy(release: str | Path, *, zones: ZonesLike | None = None) -> Verification:
     """Check structure and budget of a release with noise; raise VerificationError at the first that does not hold.
 
     zones: the zones of a release about zones; by default those that the private audit file names.
@@ -87,7 +90,7 @@ def _check_boxes(release: NoisyTables) -> None:
         raise broken("a box is listed twice")
 
 
-def _places(release: NoisyTables, zones: Any) -> tuple[Ground, IntArray]:
+def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntArray]:
     """Return the ground of the areas, and all tiles that a trip can start or end in."""
     options = parse_options(release.options)
     if options.by_zone:
@@ -108,8 +111,8 @@ def _areas_table(release: NoisyTables) -> AreasTable:
     areas = release.areas
     if areas is None or "members" not in areas.schema.names:
         raise broken("the areas have no members")
-    columns = {name: areas[name].to_pylist() for name in ("area", "side", "members")}
-    return AreasTable(**columns, lon=[], lat=[], tiles=[], geometry=[])
+    members = cast("list[list[str | None] | None]", areas["members"].to_pylist())
+    return AreasTable(texts(areas["area"]), texts(areas["side"]), [], [], [], members, [])
 
 
 def _tiles_of_box(bbox: tuple[float, float, float, float], resolution: int) -> IntArray:
@@ -127,7 +130,7 @@ def _tiles_of_box(bbox: tuple[float, float, float, float], resolution: int) -> I
 
 def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
     """Check that flows cover all pairs of tiles once (or are pairs of tiles), and that areas are those of the flows."""
-    ends = [release.table[side].to_pylist() for side in SIDES]
+    ends = [texts(release.table[side]) for side in SIDES]
     sides = [_side(ground, sorted(set(ids)), tiles) for ids in ends]
     _check_used(release, ends)
     numbers = []
@@ -195,7 +198,7 @@ def _check_budget(release: NoisyTables) -> None:
             raise broken(f"a count with noise of scale {scale:g} does not fit any path of the budget")
 
 
-def _spends(budget: Any) -> list[tuple[str, float]]:
+def _spends(budget: Json) -> list[tuple[str, float]]:
     """Return what is spent, in order, and how much."""
     try:
         spends = [(str(step["spend"]), float(step["epsilon"])) for step in budget if set(step) == {"spend", "epsilon"}]

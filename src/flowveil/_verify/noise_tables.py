@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._folder import Json
 
 _TABLES = {"flowveil-cells/1": (CELLS,), "flowveil-flows/1": (FLOWS, AREAS)}  # by format
 _KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
@@ -33,14 +34,14 @@ class NoisyTables:
     """A release with noise as it was written."""
 
     folder: Path
-    manifest: dict[str, Any]
+    manifest: dict[str, Json]
     table: pa.Table  # cells or flows
     areas: pa.Table | None  # of flows
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Json]:
         """The options of the manifest."""
-        options: dict[str, Any] = self.manifest["options"]
+        options: dict[str, Json] = self.manifest["options"]
         return options
 
     @property
@@ -115,7 +116,7 @@ def check_words(release: NoisyTables) -> None:
         raise broken("'absence' of the manifest is not what the format says")
 
 
-def _check_manifest(folder: Path, manifest: dict[str, Any], tables: tuple[str, ...]) -> None:
+def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, ...]) -> None:
     files = {MANIFEST, *tables}
     if {entry.name for entry in folder.iterdir()} - {REPORT} != files:
         raise broken(f"the folder holds other files than {', '.join(sorted(files))}")
@@ -146,9 +147,9 @@ def _check_columns(release: NoisyTables) -> None:
         if not isinstance(options.get("places"), list) or not isinstance(options.get("cells"), int):
             raise broken("the manifest does not describe the grid")
         edges = [f"{end}_{axis}" for axis in range(release.axes) for end in ("low", "high")]
-        types = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
+        types: dict[str, pa.DataType] = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
     else:
-        types = dict.fromkeys(SIDES, pa.string()) | {"trips": pa.int64(), "nonnegative": pa.int64()}
+        types = {**dict.fromkeys(SIDES, pa.string()), "trips": pa.int64(), "nonnegative": pa.int64()}
     types["scale"] = pa.float64()
     schema = release.table.schema
     if "consistent" in schema.names:

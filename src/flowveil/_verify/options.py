@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from flowveil._verify.broken import broken
 from flowveil._verify.clock import HOURS_OF_CYCLE, length_of
 from flowveil._verify.json import only_keys
+
+if TYPE_CHECKING:
+    from flowveil._folder import Json
 
 _KEYS = ("grid", "hierarchy")
 _MORE_KEYS = ("crs", "bbox", "time", "time_hierarchy", "timezone", "by", "areas_from", "method_options")
@@ -42,7 +45,7 @@ class Options:
         return self.resolution is None and self.side is None
 
 
-def parse_options(options: Any) -> Options:
+def parse_options(options: Json) -> Options:
     """Check every option of the manifest."""
     only_keys(options, "the object 'options'", _KEYS, _MORE_KEYS)
     places = _places(options)
@@ -51,7 +54,7 @@ def parse_options(options: Any) -> Options:
     return replace(places, by=_groups(options["by"]) if "by" in options else (), **_time(options))
 
 
-def _groups(by: Any) -> tuple[str, ...]:
+def _groups(by: Json) -> tuple[str, ...]:
     if not isinstance(by, list) or not by or not all(isinstance(column, str) and column for column in by):
         raise broken("'by' of the manifest is not a list of columns")
     names = {column.lower() for column in by}
@@ -60,7 +63,7 @@ def _groups(by: Any) -> tuple[str, ...]:
     return tuple(by)
 
 
-def _time(options: Any) -> dict[str, Any]:
+def _time(options: Json) -> dict[str, Json]:
     """Return the levels of time, from fine to coarse, each made of whole ones of the level before."""
     text = options.get("time_hierarchy", options.get("time"))
     if text is None and "timezone" not in options:
@@ -84,7 +87,7 @@ def _time(options: Any) -> dict[str, Any]:
     return {"time_levels": tuple(levels), "is_hierarchy": len(levels) > 1, "timezone": zone}
 
 
-def _places(options: Any) -> Options:
+def _places(options: Json) -> Options:
     grid, hierarchy = options["grid"], options["hierarchy"]
     box = parse_box(options["bbox"]) if "bbox" in options else None
     if grid is None:
@@ -103,7 +106,7 @@ def _places(options: Any) -> Options:
     raise broken("'grid' of the manifest is not a known grid")
 
 
-def _columns(hierarchy: Any) -> tuple[str, ...] | None:
+def _columns(hierarchy: Json) -> tuple[str, ...] | None:
     if hierarchy == "ward":
         return None
     if not isinstance(hierarchy, list) or not hierarchy or not all(isinstance(c, str) and c for c in hierarchy):
@@ -137,7 +140,7 @@ def _crs(crs: str) -> str:
     return crs
 
 
-def parse_box(box: Any) -> tuple[float, float, float, float]:
+def parse_box(box: Json) -> tuple[float, float, float, float]:
     numbers = [edge for edge in box if isinstance(edge, float)] if isinstance(box, list) else []
     if len(numbers) != 4 or len(box) != 4:
         raise broken("'bbox' of the manifest is not four numbers")

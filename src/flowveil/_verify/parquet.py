@@ -7,7 +7,7 @@ statistics, bytes that belong to no column, unused entries of dictionaries) has 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,7 +89,7 @@ def _write_again(table: pa.Table) -> bytes:
     target = pa.BufferOutputStream()
     with pq.ParquetWriter(target, table.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(table.combine_chunks())
-        writer.add_key_value_metadata(table.schema.metadata or {})
+        writer.add_key_value_metadata(cast("dict[str, str]", table.schema.metadata or {}))  # bytes will do too
     return bytes(target.getvalue())
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flowveil._arrays import filled
 from flowveil._errors import InputError
 from flowveil._verify.forest import NONE
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import ChunkedColumn, Column, IntArray
 
 _PERSON_BITS = 38  # persons and flows share 63 bits
 _FEWEST_ROWS = 1_000_000  # that wait for numbers
@@ -27,13 +28,13 @@ class Persons:
     """Who was seen on which flow."""
 
     def __init__(self) -> None:
-        self._ids = pa.array([], pa.string())  # by person
+        self._ids: Column = pa.array([], pa.string())  # by person
         self._weight = np.zeros(0, np.int64)  # by person, in millionths
         self._visits = np.zeros(0, np.int64)  # flow and person, distinct and sorted
         self._recent: list[IntArray] = []  # not merged yet
-        self._waiting: list[tuple[pa.Array, IntArray, IntArray | None]] = []
+        self._waiting: list[tuple[Column, IntArray, IntArray | None]] = []
 
-    def add(self, ids: pa.Array, flow: IntArray, weight: IntArray | None) -> None:
+    def add(self, ids: Column, flow: IntArray, weight: IntArray | None) -> None:
         """Note who makes trips, on which flows (-1 for none), and what they weigh, where that is asked for."""
         if weight is None:
             inside = flow != NONE
@@ -66,7 +67,7 @@ class Persons:
         self._waiting = []
         person = _places(ids, self._ids)
         if (new := np.flatnonzero(person == NONE)).size:
-            unknown = ids.take(pa.array(new)).combine_chunks()
+            unknown = ids.take(pa.array(new, pa.int64())).combine_chunks()
             names = unknown.unique()
             person[new] = len(self._ids) + _places(unknown, names)
             self._ids = pa.concat_arrays([self._ids, names])
@@ -96,9 +97,9 @@ class Persons:
         self._weight = room
 
 
-def _places(ids: pa.Array | pa.ChunkedArray, names: pa.Array) -> IntArray:
+def _places(ids: Column | ChunkedColumn, names: Column) -> IntArray:
     """Return where ids are among names, -1 for nowhere."""
-    return np.array(pc.fill_null(pc.index_in(ids, value_set=names), NONE), np.int64)
+    return filled(pc.index_in(ids, value_set=names), NONE)
 
 
 def _unique(values: IntArray) -> IntArray:

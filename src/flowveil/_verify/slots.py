@@ -14,9 +14,9 @@ from flowveil._verify.forest import NONE
 from flowveil._verify.rows import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray, ChunkedColumn, IntArray
     from flowveil._verify.forest import Forest
     from flowveil._verify.options import Options
     from flowveil._verify.tables import FlowTable
@@ -35,7 +35,7 @@ class Slots:
     def __init__(
         self,
         options: Options,
-        keys: Mapping[str, pa.ChunkedArray],
+        keys: Mapping[str, ChunkedColumn],
         flows_total: int,
         places: Sequence[int] | None = None,
     ) -> None:
@@ -48,7 +48,7 @@ class Slots:
         rows = list(zip(*columns, strict=True)) if columns else [()] * flows_total
         distinct = dict.fromkeys(rows)
         self._time_columns = len(keys) - len(options.by)
-        self._number: dict[Any, int] = {}
+        self._number: dict[tuple[Interval, tuple[Hashable, ...]], int] = {}
         for row in distinct:
             interval = self._interval(row[: self._time_columns])
             self._number[interval, row[self._time_columns :]] = len(self._number)
@@ -75,7 +75,7 @@ class Slots:
         timed = bool(self._options.time_levels) and not self._options.is_hierarchy
         return frozenset(self._options.by) | ({"time"} if timed else set())
 
-    def names(self) -> list[tuple[Interval, frozenset[tuple[str, Any]]]]:
+    def names(self) -> list[tuple[Interval, frozenset[tuple[str, Hashable]]]]:
         """Return by slot its interval and the values of its groups; all hours of a cycle are all of time."""
         everything = (0, self._cycle)
         return [
@@ -138,7 +138,7 @@ class Slots:
         covers = self._cycle is not None and self._lengths[-1] == self._cycle * _HOUR
         return levels if covers else [*levels, whole]
 
-    def _interval(self, values: tuple[Any, ...]) -> Interval:
+    def _interval(self, values: tuple[int | None, ...]) -> Interval:
         """Return the interval that a flow names, after checking that there is one like it."""
         if not self._options.time_levels:
             return None, None
@@ -182,7 +182,6 @@ def _open(begin: int, end: int) -> Interval:
     return (None, None) if begin == _ALL else (begin, end)
 
 
-def _plain(column: pa.ChunkedArray) -> list[Any]:
+def _plain(column: ChunkedColumn) -> list[Any]:  # Any: text, or whole numbers
     """Return values as Python has them, timestamps as microseconds."""
-    values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-    return values
+    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
+    from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._verify.ground import Ground, Point
@@ -77,7 +78,7 @@ class Squares:
             return point is None
         return point is not None and close(point, (lon, lat), TOLERANCE)
 
-    def is_shape(self, area: str, shape: shapely.Geometry | None) -> bool:
+    def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
         """Whether this is the square, from its lower left on; none where the projection does not reach."""
         ring = self._ring(*self._corner(area))
         return is_outline(shape, shapely.Polygon(ring) if np.isfinite(ring).all() else None)
@@ -122,7 +123,7 @@ class Squares:
         """Return nothing: a tree of squares holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide:
+    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
         return ClimbingSide(nodes, _above, _node_of_tile)
@@ -134,8 +135,8 @@ class Squares:
     def _squares(self, batch: pa.RecordBatch, end: str, usable: BoolArray) -> tuple[IntArray, BoolArray]:
         lon, lat = (batch.column(f"{end}_{axis}").to_numpy(zero_copy_only=False)[usable] for axis in ("lon", "lat"))
         # A list of one point, since pyproj takes an array of one for a number.
-        points = (axis.tolist() if len(axis) == 1 else axis for axis in (lon, lat))
-        x, y = (np.array(axis, np.float64) for axis in self._to_plane.transform(*points))
+        points = [axis.tolist() if len(axis) == 1 else axis for axis in (lon, lat)]
+        x, y = (np.array(axis, np.float64) for axis in self._to_plane.transform(points[0], points[1]))
         with np.errstate(invalid="ignore"):
             column, row = np.floor(x / self._side), np.floor(y / self._side)
             good = (np.abs(column) < _FARTHEST) & (np.abs(row) < _FARTHEST)
@@ -153,7 +154,8 @@ class Squares:
             for (x, y), (to_x, to_y) in pairwise(corners)
             for step in range(_STEPS)
         ]
-        return np.column_stack(self._to_degrees.transform(*zip(*points, strict=True)))
+        x, y = zip(*points, strict=True)
+        return np.column_stack(self._to_degrees.transform(x, y))
 
     def _corner(self, area: str) -> tuple[float, float, float]:
         level, x, y = _node(area)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from flowveil._arrays import texts
 from flowveil._folder import AREAS, FLOWS, SIDES, TOTAL
 from flowveil._verify.broken import broken, flow_name, shown
 from flowveil._verify.clock import HOURS_OF_CYCLE
@@ -17,7 +18,7 @@ from flowveil._verify.parquet import read_parquet
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import ChunkedColumn, IntArray
     from flowveil._verify.manifest import Promise
     from flowveil._verify.options import Options
 
@@ -33,7 +34,7 @@ class FlowTable:
     trips: IntArray
     persons: IntArray | None
     weight: IntArray | None
-    keys: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # times and groups
+    keys: dict[str, ChunkedColumn] = field(default_factory=dict)  # times and groups
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -50,7 +51,7 @@ class FlowTable:
             trips=self.trips[rows],
             persons=None if self.persons is None else self.persons[rows],
             weight=None if self.weight is None else self.weight[rows],
-            keys={name: column.take(pa.array(rows)) for name, column in self.keys.items()},
+            keys={name: column.take(pa.array(rows, pa.int64())) for name, column in self.keys.items()},
         )
 
 
@@ -69,7 +70,7 @@ class AreasTable:
 
 def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:
     """Read flows.parquet and check all that can be seen without the input."""
-    types = {"origin": pa.string(), "destination": pa.string()}
+    types: dict[str, pa.DataType] = {"origin": pa.string(), "destination": pa.string()}
     keys = _key_types(options)
     types |= keys | {"trips": pa.int64()}
     if promise.unit is not None:
@@ -81,8 +82,8 @@ def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:
         if name not in keys and table[name].null_count:
             raise broken(f"{name!r} of {FLOWS} has a null")
     flows = FlowTable(
-        origin=table["origin"].to_pylist(),
-        destination=table["destination"].to_pylist(),
+        origin=texts(table["origin"]),
+        destination=texts(table["destination"]),
         trips=_numbers(table, "trips"),
         persons=_numbers(table, "persons") if promise.unit is not None else None,
         weight=_numbers(table, "weight") if promise.weight is not None else None,
@@ -121,7 +122,7 @@ def _key_types(options: Options) -> dict[str, pa.DataType]:
 
 def read_areas(folder: Path, *, by_zone: bool) -> AreasTable:
     """Read areas.parquet; its values are checked elsewhere."""
-    types = {"area": pa.string(), "side": pa.string()}
+    types: dict[str, pa.DataType] = {"area": pa.string(), "side": pa.string()}
     types |= {"lon": pa.float64(), "lat": pa.float64(), "tiles": pa.int64()}
     if by_zone:
         types["members"] = pa.list_(pa.field("element", pa.string()))
@@ -130,7 +131,8 @@ def read_areas(folder: Path, *, by_zone: bool) -> AreasTable:
     for name in ("area", "side"):
         if table[name].null_count:
             raise broken(f"{name!r} of {AREAS} has a null")
-    columns = {name: table[name].to_pylist() for name in types}
+    # Any: the schema, which was checked, says what the values are.
+    columns: dict[str, Any] = {name: table[name].to_pylist() for name in types}
     return AreasTable(**{"members": None} | columns)
 
 
@@ -168,10 +170,10 @@ def _check_order(flows: FlowTable) -> None:
             raise broken(f"the flow {flows.name(place)} " + ("occurs twice" if twice else "is not in sorted order"))
 
 
-def _order(column: pa.ChunkedArray) -> list[tuple[bool, Any]]:
+def _order(column: ChunkedColumn) -> list[tuple[bool, Any]]:  # Any: text, or whole numbers
     """Return values so that they can be compared, null last."""
     values = column.to_pylist() if pa.types.is_string(column.type) else column.cast(pa.int64()).to_pylist()
-    nothing: Any = "" if pa.types.is_string(column.type) else 0
+    nothing: str | int = "" if pa.types.is_string(column.type) else 0
     return [(value is None, nothing if value is None else value) for value in values]
 
 

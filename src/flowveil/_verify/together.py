@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -152,7 +152,7 @@ def _groups(groups: Layer, whole: Layer) -> tuple[list[Hashable], IntArray, IntA
     return own, shared[0], shared[1]
 
 
-def _part(values: frozenset[tuple[str, Any]], columns: frozenset[str]) -> tuple[Hashable, Hashable]:
+def _part(values: frozenset[tuple[str, Hashable]], columns: frozenset[str]) -> tuple[Hashable, Hashable]:
     """Return the values of some columns, and the others."""
     common = frozenset(item for item in values if item[0] in columns)
     return common, values - common

@@ -6,10 +6,11 @@ It compares raw longitudes, latitudes and moments with the published boxes, with
 from __future__ import annotations
 
 from math import asin, degrees, radians
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._arrays import filled
 from flowveil._folder import remembered
 from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
 from flowveil._trips import open_samples
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine import Samples
+    from flowveil._engine import Readable, Samples
     from flowveil._verify.trajectory_tables import TrajectoryTables
 
 _FUZZ = 1e-9  # degrees, a tenth of a millimeter: points on an edge may be rounded to either side
@@ -32,7 +33,7 @@ _MINUTE = 60_000_000  # microseconds
 
 
 def verify_trajectories(
-    release: str | Path, samples: Any, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+    release: str | Path, samples: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
@@ -121,7 +122,7 @@ def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) ->
     row_of_user = _rows_of_users(release, samples, usable)
     usable &= row_of_user[samples.user] != NONE
     user = row_of_user[samples.user[usable]]
-    groups = release.members["group"].fill_null(NONE).to_numpy()
+    groups = filled(release.members["group"], NONE)
     spot = _locate(boxes, groups[user], samples.time[usable])
     inside, surely = spot != NONE, spot != NONE
     for edges, values in ((boxes.lon, samples.lon[usable]), (boxes.lat, samples.lat[usable])):

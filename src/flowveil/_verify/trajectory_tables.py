@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, radians
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._folder import Json
 
 _FORMAT = "flowveil-trajectories/1"
 _METHOD = "glove"
@@ -27,9 +28,17 @@ _OPTIONS = {"projection", "parallel", "step", "bbox", "min_samples", "variant", 
 _NEEDED_OPTIONS = {"parallel", "step", "bbox", "min_samples"}
 _PROMISE = {"kind", "k", "unit", "records", "samples", "max_extent", "max_duration"}
 _TIME = pa.timestamp("us", tz="UTC")
-_EDGES = {"t0": _TIME, "t1": _TIME, **dict.fromkeys(("lon0", "lat0", "lon1", "lat1"), pa.float64())}
-_COLUMNS = pa.schema({"group": pa.int64(), "size": pa.int64(), **_EDGES})
-_MEMBER_COLUMNS = pa.schema({"user_id": pa.string(), "group": pa.int64(), "kept": pa.int64(), "suppressed": pa.int64()})
+_EDGES: dict[str, pa.DataType] = {
+    "t0": _TIME,
+    "t1": _TIME,
+    **dict.fromkeys(("lon0", "lat0", "lon1", "lat1"), pa.float64()),
+}
+_COLUMNS = pa.schema({"group": pa.int64(), "size": pa.int64()} | _EDGES)
+_MEMBERS: dict[str, pa.DataType] = {
+    "user_id": pa.string(),
+    **dict.fromkeys(("group", "kept", "suppressed"), pa.int64()),
+}
+_MEMBER_COLUMNS = pa.schema(_MEMBERS)
 _HINT = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
 
 
@@ -37,10 +46,10 @@ _HINT = "name a folder that flowveil trajectories anonymize wrote, with its .mem
 class TrajectoryTables:
     """A release of trajectories as it was written, and the private files beside it."""
 
-    manifest: dict[str, Any]
+    manifest: dict[str, Json]
     samples: pa.Table  # published boxes and time spans, by group
     members: pa.Table
-    audit: dict[str, Any]
+    audit: dict[str, Json]
 
     @property
     def k(self) -> int:
@@ -48,9 +57,9 @@ class TrajectoryTables:
         return int(self.manifest["promise"]["k"])
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Json]:
         """The options of the manifest."""
-        options: dict[str, Any] = self.manifest["options"]
+        options: dict[str, Json] = self.manifest["options"]
         return options
 
     @property
@@ -84,8 +93,8 @@ class Boxes:
     def __init__(self, table: pa.Table) -> None:
         self.group: IntArray = table["group"].to_numpy()
         self.size: IntArray = table["size"].to_numpy()
-        self.t0: IntArray = table["t0"].cast("int64").to_numpy()
-        self.t1: IntArray = table["t1"].cast("int64").to_numpy()
+        self.t0: IntArray = table["t0"].cast(pa.int64()).to_numpy()
+        self.t1: IntArray = table["t1"].cast(pa.int64()).to_numpy()
         self.lon: tuple[FloatArray, FloatArray] = (table["lon0"].to_numpy(), table["lon1"].to_numpy())
         self.lat: tuple[FloatArray, FloatArray] = (table["lat0"].to_numpy(), table["lat1"].to_numpy())
         steps = np.diff(self.group)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from flowveil._folder import Json
 
 ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
 TRAJECTORIES_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 
-def promise_in_words(promise: Mapping[str, Any]) -> str:
+def promise_in_words(promise: Mapping[str, Json]) -> str:
     """Return the promise of a release of flows in plain words."""
     return " ".join(_sentences(promise))
 
 
-def _sentences(promise: Mapping[str, Any]) -> Iterator[str]:
+def _sentences(promise: Mapping[str, Json]) -> Iterator[str]:
     """Yield what is promised, in the order of the format."""
     k, unit = promise["k"], promise["unit"]
     if unit == "trip":
@@ -47,7 +49,7 @@ def _sentences(promise: Mapping[str, Any]) -> Iterator[str]:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
 
 
-def _people(promise: Mapping[str, Any]) -> str:
+def _people(promise: Mapping[str, Json]) -> str:
     weight, unit = promise["k_weight"], promise["unit"]
     if weight == "auto":
         one = "trip" if unit == "trip" else f"value of {unit}"
@@ -55,7 +57,7 @@ def _people(promise: Mapping[str, Any]) -> str:
     return f"{weight:g} people of the population"
 
 
-def noisy_promise_in_words(promise: Mapping[str, Any], *, positive_only: bool) -> str:
+def noisy_promise_in_words(promise: Mapping[str, Json], *, positive_only: bool) -> str:
     """Return the promise of a release with noise in plain words; positive_only: counts below one are not listed."""
     epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
     one = "trip" if most is None else f"person (a value of {promise['unit']})"

@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from flowveil._flows import People
-from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_room
+from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_memory
 
 if TYPE_CHECKING:
     from flowveil._flows import Flows
@@ -18,11 +18,14 @@ _HINT = "use a coarser grid, larger zones or a larger k, or raise --memory"
 
 
 def check_cells(flows: Flows, cells: int) -> None:
-    """Raise if a cube of so many cells is more than what flows were allowed; they are not counted before it grows."""
-    columns = 3 + sum(column is not None for column in (flows.weight, flows.matrix, flows.time))
+    """Raise if a cube of so many cells, or more, needs more memory than flows were allowed.
+
+    How many cells there are shows only while the cube grows: it is asked again and again.
+    """
+    columns = 3 + flows.divided + sum(column is not None for column in (flows.weight, flows.time))
     visits = len(flows.people.pair) if isinstance(flows.people, People) else 0
     kept = FLOW_COLUMN * columns * len(flows) + FLOW_VISIT * visits
     what = f"{len(flows):,} pairs of tiles with at least {cells:,} pairs of areas that may be published"
     counts = (len(flows), visits, cells)
     more = max(sum(map(prod, zip(share, counts, strict=True))) for share in (_SOLVING, _MEASURING))
-    check_room(flows.memory, kept + more, what, _HINT)
+    check_memory(flows.memory, kept + more, what, _HINT)

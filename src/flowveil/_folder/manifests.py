@@ -1,0 +1,110 @@
+"""What the manifest of a release and the audit file beside it say, by kind of release."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class Settings(TypedDict, total=False):
+    """What the user typed: places, times, groups and options of the method. Nothing else, so that it tells nothing."""
+
+    grid: str | None  # flows and noise: h3:RESOLUTION or quadtree:METERS; None for zones
+    hierarchy: str | list[str]
+    crs: str
+    bbox: list[float]  # west, south, east, north in degrees
+    time: str
+    time_hierarchy: str
+    timezone: str
+    by: list[str]  # columns of groups
+    areas_from: bool  # the areas are those of an earlier release
+    method_options: dict[str, bool | int | float | str]
+    cells: int  # boxes with noise: parts of each side of the bbox
+    places: list[str]  # boxes with noise: what each pair of axes is
+    projection: str  # trajectories
+    parallel: int
+    step: str
+    min_samples: int
+    variant: str
+    max_extent: str
+    max_duration: str
+
+
+class Spending(TypedDict):
+    """What a path through a release with noise spends at one step."""
+
+    spend: str
+    epsilon: float
+
+
+class Promise(TypedDict, total=False):
+    """What a release promises, by kind of promise."""
+
+    kind: str  # k-anonymity or differential-privacy
+    unit: str  # what is protected: trip, user, or the column of persons
+    k: int
+    volumes: str  # exact or lower-bound
+    areas: str  # disjoint or overlapping
+    weight: str
+    k_weight: float | Literal["auto"]
+    min_tiles: int
+    max_suppression: float
+    elsewhere: bool
+    shapes: str
+    totals: bool
+    epsilon: float  # noise
+    delta: float
+    neighbours: str
+    max_trips_per_person: int | None
+    budget: list[Spending]
+    records: str  # trajectories
+    samples: str
+    max_extent: str
+    max_duration: str
+
+
+class Manifest(TypedDict):
+    """The manifest of a release of any kind."""
+
+    format: str
+    software: str
+    method: str
+    options: Settings
+    promise: Promise
+    promise_text: str
+    absence: str
+
+
+class AuditInput(TypedDict, total=False):
+    """What a release was made from."""
+
+    columns: dict[str, str]
+    where: str | None
+    zones: str | None
+    unit: str | None
+    weight: str | None
+    fingerprint: list[dict[str, str | int]]
+
+
+class Audit(TypedDict, total=False):
+    """The private audit file of a release, by kind of release."""
+
+    format: str
+    input: AuditInput
+    rows: int
+    dropped: dict[str, int]  # rows by reason
+    outside_bbox: int
+    trips: int
+    notes: list[str]
+    unknown_zones: list[str]  # flows
+    suppressed_trips: int
+    suppressed: float
+    metrics: dict[str, object]
+    beyond_max_trips_per_person: int  # noise
+    ledger: list[dict[str, str | int | float]]
+    users: int  # trajectories
+    short_users: int
+    suppressed_users: int
+    suppressed_rows: int
+    groups: int
+    largest_group: int
+    unsupported: float

@@ -1,0 +1,113 @@
+"""What a method is: what it promises, the options it takes, and how it is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from flowveil._errors import InputError, UnknownNameError
+from flowveil._methods.each import solve_each
+from flowveil._options import DEFAULT_LOSS, LARGEST_NUMBER, parse_choice, parse_k, parse_k_weight, parse_pairs, shown
+from flowveil._processes import over_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from flowveil._methods.frontier import FrontierPoint
+    from flowveil._options import Keywords
+    from flowveil._problem import Problem, Solution
+    from flowveil._processes import Spread
+
+Value = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of one method; values given as text are read as the type of the default."""
+
+    name: str
+    default: Value
+    meaning: str
+
+    def parse(self, value: object) -> Value:
+        """Return `value` in the type of the default, or raise."""
+        kind = type(self.default)
+        try:
+            if kind is bool:
+                return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
+            parsed = kind(str(value))
+        except (KeyError, TypeError, ValueError):
+            parsed = None
+        if parsed is None or (not isinstance(parsed, str) and not abs(parsed) <= LARGEST_NUMBER):  # nor is NaN one
+            words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+            raise InputError(f"the option {self.name} is {shown(value)}", f"{self.name} is {words[kind]}")
+        return parsed
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to turn flows into a release."""
+
+    name: str
+    family: str
+    promise: str
+    summary: str
+    steers: bool  # can it keep suppression within a budget?
+    solve: Callable[..., Solution]
+    options: tuple[Option, ...] = ()
+    frontier: Callable[..., list[FrontierPoint]] | None = None  # precision against suppression
+    losses: bool = False  # can it minimize any loss, and reach a given precision?
+    joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
+    times: bool = False  # can time be one of its axes?
+    crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
+
+    def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
+        """Return the options given, checked."""
+        known = {option.name: option for option in self.options}
+        pairs = parse_pairs(given or {}, "options")
+        return {
+            parse_choice(name, f"option of {self.name}", known): known[name].parse(value)
+            for name, value in pairs.items()
+        }
+
+    def cluster_options(
+        self,
+        k: int,
+        k_weight: float | Literal["auto"] | None = None,
+        *,
+        engine: str = "spark",
+        loss: str = DEFAULT_LOSS,
+        time_hierarchy: str | None = None,
+        elsewhere: bool = False,
+        totals: bool = False,
+        beside: str | Path | None = None,
+    ) -> Keywords:
+        """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
+
+        Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
+        areas have enough people; nor is anything for an engine that has no cluster.
+        """
+        whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
+        if engine != "spark" or not self.crowds or loss != DEFAULT_LOSS or not whole_pairs:
+            return {}
+        return {"k": parse_k(k), "k_weight": parse_k_weight(k_weight)}
+
+    def run(self, problem: Problem, options: Mapping[str, Value], spread: Spread = over_cores) -> Solution:
+        """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each.
+
+        These are solved where `spread` sends them.
+        """
+        own = {name: value for name, value in options.items() if name != BUDGET.name}
+        budget = options.get(BUDGET.name, BUDGET.default)
+        if budget not in BUDGETS:
+            raise UnknownNameError("budget", str(budget), BUDGETS)
+        # What is not divided has no part to withhold as a whole: a method that cannot solve it says why.
+        if not problem.flows.divided or (self.joint and budget == BUDGET.default):
+            return self.solve(problem, **own)
+        return solve_each(partial(self.solve, **own), problem, spread)
+
+
+BUDGETS = ("whole", "each")
+BUDGET = Option("budget", "whole", "whole: one budget for all matrices; each: every matrix by itself")
