@@ -19,9 +19,9 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/python
 
 # pycanon, a judge in the tests, pins old versions of what we use; without its pins it works with the new ones.
 $(VENV)/.installed-test: $(SOURCES) | $(BIN)/python
-	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[test]' \
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[test,types]' \
 	  && uv pip install --quiet --python $(BIN)/python --no-deps pycanon; \
-	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]' \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,types]' \
 	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pycanon; fi
 	@touch $@ $(VENV)/.installed
 
