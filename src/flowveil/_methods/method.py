@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
-from flowveil._options import DEFAULT_LOSS, LARGEST_NUMBER, parse_choice, parse_k, parse_k_weight, parse_pairs, shown
+from flowveil._options import (
+    AUTO,
+    DEFAULT_LOSS,
+    LARGEST_NUMBER,
+    parse_choice,
+    parse_k,
+    parse_k_weight,
+    parse_pairs,
+    shown,
+)
 from flowveil._processes import over_cores
 
 if TYPE_CHECKING:
@@ -113,7 +122,9 @@ class Method:
         whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
         if engine != "spark" or not self.crowds or loss != DEFAULT_LOSS or not whole_pairs:
             return {}
-        return {"k": parse_k(k), "k_weight": parse_k_weight(k_weight)}
+        least = parse_k_weight(k_weight)
+        # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
+        return {"k": parse_k(k), "k_weight": None if least == AUTO else least}
 
     def run(self, problem: Problem, options: Mapping[str, Value], spread: Spread = over_cores) -> Solution:
         """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each.
