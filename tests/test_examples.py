@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODULES = {"fv": fv, "fv.synthetic": fv.synthetic, "fv.trajectories": fv.trajectories}
+SLOW = {"fv.advise", "fv.compare"}
 # Public, yet no example could be short.
 WITHOUT = {"fv.Method.run": "takes a problem, which only flowveil makes"}
 
@@ -70,7 +71,10 @@ def test_parameters_are_explained(name):
     assert [name for name in missing if name != "self"] == []
 
 
-@pytest.mark.parametrize("name", [name for name in documented() if name not in WITHOUT])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in documented() if name not in WITHOUT],
+)
 def test_example(name, files, tmp_path, monkeypatch):
     """The example gives what it says."""
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._methods.frontier import FrontierPoint
-    from flowveil._options import Keywords
     from flowveil._problem import Problem, Solution
     from flowveil._processes import Spread
 
@@ -53,6 +52,13 @@ class Option:
             words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
             raise InputError(f"the option {self.name} is {shown(value)}", f"{self.name} is {words[kind]}")
         return parsed
+
+
+class ClusterOptions(TypedDict, total=False):
+    """What `build_flows` is given so that persons stay on a cluster."""
+
+    k: int
+    k_weight: float | Literal["auto"] | None
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ class Method:
         elsewhere: bool = False,
         totals: bool = False,
         beside: str | Path | None = None,
-    ) -> Keywords:
+    ) -> ClusterOptions:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
