@@ -24,6 +24,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; test
 typer.main.get_command = cache(typer.main.get_command)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let a file, or a folder that shares a cluster or a browser, stay in one process; the longest come first.
 
