@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
-PYTEST := -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
+PYTEST := -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo check test test-lowest lint tools bench pictures changelog release clean
