@@ -320,7 +320,7 @@ def test_samples_are_filtered_by_the_same_rule():
 
     assert read_trajectories(table, (0, 0, 2, 2), where="user_id LIKE 'a'").users == ("a",)
     matrix = fv.build_frame_matrix(table, (0, 0, 2, 2), 10, where="user_id LIKE 'a'", **frames)
-    assert (matrix.points.counts.sum(), matrix.origin.where) == (1, "(user_id ~~ 'a')")
+    assert (matrix.points.counts.sum(), matrix.provenance.where) == (1, "(user_id ~~ 'a')")
     for where in ("(SELECT true)", "count(*) OVER () > 1"):
         with pytest.raises(fv.InputError, match="cannot be used"):
             read_trajectories(table, (0, 0, 2, 2), where=where)

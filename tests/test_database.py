@@ -12,6 +12,7 @@ from adbc_driver_postgresql import dbapi
 
 import flowveil as fv
 from flowveil._cli.commands import run
+from flowveil._engine import QuerySource
 from flowveil.synthetic import write_city
 from tests.postgres import PASSWORD, quoted, server
 from tests.waiting import run_program
@@ -130,4 +131,4 @@ def test_query_and_database_go_together(tmp_path):
 
 def test_repr_tells_no_password():
     """Looking at trips in Python does not show the password."""
-    assert "hush" not in repr(fv.engine.QuerySource("postgresql://owner:hush@127.0.0.1/postgres", QUERY))
+    assert "hush" not in repr(QuerySource("postgresql://owner:hush@127.0.0.1/postgres", QUERY))

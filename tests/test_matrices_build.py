@@ -28,7 +28,7 @@ def test_cells_of_a_known_grid():
     assert matrix.points.cells.tolist() == [[0, 0, 1, 1], [0, 0, 9, 9]]
     assert matrix.points.counts.tolist() == [2, 1]
     assert matrix.points.lengths == (10, 10, 10, 10)
-    assert (matrix.origin.outside_bbox, matrix.origin.dropped) == (1, {"null coordinate": 1})
+    assert (matrix.provenance.outside_bbox, matrix.provenance.dropped) == (1, {"null coordinate": 1})
 
 
 def test_matches_plain_counting(city_trips):
@@ -72,8 +72,8 @@ def test_a_person_contributes_at_most_so_many_trips():
 
     assert matrix.points.counts.sum() == 9
     assert matrix.points.counts[matrix.points.cells[:, 0] == 1].sum() == 7
-    assert matrix.origin.beyond_bound == 43
-    assert matrix.origin.dropped == {"null unit": 1}
+    assert matrix.provenance.beyond_bound == 43
+    assert matrix.provenance.dropped == {"null unit": 1}
 
 
 def test_the_sample_is_uniform():
@@ -123,8 +123,8 @@ def test_frames_of_a_day():
     assert matrix.grid.places == ("morning", "17-21")
     assert matrix.points.cells.tolist() == [[1, 0, 5, 2], [3, 1, 3, 1]]
     assert (matrix.unit, matrix.max_trips_per_person) == ("user_id", 1)
-    assert matrix.origin.outside_bbox == 1
-    assert matrix.origin.dropped == {"days not seen in every frame": 1}
+    assert matrix.provenance.outside_bbox == 1
+    assert matrix.provenance.dropped == {"days not seen in every frame": 1}
     elsewhere = build_frame_matrix(
         table, BOX, 10, frames="8-9", max_trips_per_person=1, timezone="Europe/Paris", where="user_id = 'c'"
     )
@@ -142,7 +142,7 @@ def test_frames_bound_the_days_of_a_person():
     matrix = build_frame_matrix(table, BOX, 10, frames="6-10", max_trips_per_person=4)
 
     assert matrix.points.counts.tolist() == [6]
-    assert matrix.origin.beyond_bound == 26
+    assert matrix.provenance.beyond_bound == 26
 
 
 @pytest.mark.parametrize("frames", ["", "morning", "10-6", "6-25", "6-10,6-10", "a=6-10,a=11-12"])
