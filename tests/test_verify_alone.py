@@ -23,9 +23,9 @@ ROOM = Path(fv.__file__).parent / "_verify"
 
 # All that the verifier may take from rooms that take part in making releases: the input, and the page.
 READS = {
-    "_engine": {"QuerySource", "Request", "Samples", "scan"},
-    "_trips": {"Trips", "needed", "open_samples", "read_trips"},
-    "_places": {"ZoneTable", "read_zones"},
+    "_engine": {"QuerySource", "Readable", "Request", "Samples", "scan"},
+    "_trips": {"Trips", "TripsLike", "needed", "open_samples", "read_trips"},
+    "_places": {"ZoneTable", "ZonesLike", "read_zones"},
     "_report": {
         "CHECKED_REPORT",
         "cells_content",
