@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -110,9 +110,9 @@ def query_noisy(
     return _answer(written, cover)
 
 
-def _listed(stops: Any) -> list[Any]:
+def _listed(stops: Iterable[str | Iterable[float]] | None) -> list[str | Iterable[float]]:
     """Return the boxes of stops in order."""
-    if stops is not None and (isinstance(stops, str) or not isinstance(stops, Iterable)):
+    if isinstance(stops, str) or not isinstance(stops, Iterable | None):
         raise InputError(f"stops are {shown(stops)}", "give a list of boxes, one for each stop, in order")
     return list(stops or ())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +123,7 @@ class City:
         return pa.record_batch(columns)
 
 
-def _whole(value: Any, name: str) -> int:
+def _whole(value: object, name: str) -> int:
     return parse_whole(value, name, f"{name} is a whole number", -LARGEST_NUMBER)
 
 
