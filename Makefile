@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
-PYTEST := -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
+PYTEST := -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo check test test-lowest lint tools bench pictures changelog release clean
@@ -19,9 +19,9 @@ $(VENV)/.installed: $(SOURCES) | $(BIN)/python
 
 # pycanon, a judge in the tests, pins old versions of what we use; without its pins it works with the new ones.
 $(VENV)/.installed-test: $(SOURCES) | $(BIN)/python
-	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[test]' \
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[lint,test]' \
 	  && uv pip install --quiet --python $(BIN)/python --no-deps pycanon; \
-	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]' \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[lint,test]' \
 	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pycanon; fi
 	@touch $@ $(VENV)/.installed
 
@@ -41,9 +41,9 @@ test-lowest: $(VENV)-lowest/.installed
 
 $(VENV)-lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)-lowest
-	grep -oE '"[A-Za-z0-9_-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' | sort -u > $(VENV)-lowest/lowest.txt
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test]' -c $(VENV)-lowest/lowest.txt
-	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps pycanon
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e '.[test]'
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --no-deps pycanon
 	@touch $@
 
 lint: $(VENV)/.installed-test

@@ -5,11 +5,16 @@ from __future__ import annotations
 import signal
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import typer
+from xdist.scheduler import LoadScopeScheduling
 
 from flowveil.synthetic import write_city
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
 
 HERE = Path(__file__).parent
 FOLDERS = ("browser", "spark")
@@ -24,17 +29,33 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; test
 typer.main.get_command = cache(typer.main.get_command)
 
 
+class ByPlace(LoadScopeScheduling):
+    """Lets a file, or a folder that shares a cluster or a browser, stay in one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return place(Path(nodeid.partition("::")[0]).relative_to(HERE.name))
+
+
+def place(path: Path) -> str:
+    """Return the file or folder below this one that a path leads through."""
+    return path.parts[0]
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist may not be there
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByPlace:
+    """Choose who runs what: xdist's own groups need no scheduler, but pytest 9.2 does not tell it of them."""
+    return ByPlace(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let a file, or a folder that shares a cluster or a browser, stay in one process; the longest come first.
+    """Mark what needs a cluster or a browser as slow; the longest come first.
 
     At the end a long one would run alone while other cores wait.
     """
     for item in items:
-        group = item.path.relative_to(HERE).parts[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-        if group in FOLDERS:
+        if place(item.path.relative_to(HERE)) in FOLDERS:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: LONGEST.get(item.path.relative_to(HERE).parts[0], 0), reverse=True)
+    items.sort(key=lambda item: LONGEST.get(place(item.path.relative_to(HERE)), 0), reverse=True)
 
 
 @pytest.fixture(scope="session")

@@ -98,6 +98,7 @@ def questions() -> Iterator[str]:
             ]
 
 
+@pytest.mark.slow
 def test_every_name_has_a_type(checked):
     """No public function, class, attribute or method is Any, or takes or returns it, but for what is listed above."""
     asked = ["import flowveil as fv", "", *questions()]
@@ -111,6 +112,7 @@ def test_every_name_has_a_type(checked):
     assert {name for name, kind in types.items() if re.search(r"\bAny\b", SHAPE.sub("", kind))} == set(UNTYPED)
 
 
+@pytest.mark.slow
 def test_client(checked):
     """A client that uses the package as the documentation does has no type errors, and no expression of it is Any."""
     assert [line for line in checked if ": error: " in line] == []

@@ -1,4 +1,14 @@
-"""Publish mobility data safely: flows in which every traveler hides in a crowd."""
+"""Publish mobility data safely: flows in which every traveler hides in a crowd.
+
+Examples call this package `fv`, and read files of the synthetic city:
+
+    import flowveil as fv
+
+    fv.synthetic.write_city("trips.parquet", trips=2_000, persons=100)
+
+`zones.parquet` are its zones, `samples.parquet` are `fv.synthetic.phones(20)`, and `release`, `noisy` and `paths` are
+folders that `fv.anonymize`, `fv.add_noise` and `fv.trajectories.anonymize` made of these.
+"""
 
 import os as _os
 import sys as _sys

@@ -47,7 +47,11 @@ class FlowveilError(Exception):
         return "\nhint: ".join(self.with_keywords())
 
     def with_keywords(self) -> tuple[str, str]:
-        """Return message and hint with the names of keywords in the place of options of the command line."""
+        """Return message and hint with the names of keywords in the place of options of the command line.
+
+        >>> fv.InputError("no trips", "give them with --against INPUT").with_keywords()[1]
+        'give them with trips=INPUT'
+        """
         return _OPTION.sub(_keyword, self.message), _OPTION.sub(_keyword, self.hint)
 
     def __reduce__(self) -> tuple[Callable[..., FlowveilError], tuple[type[FlowveilError], str, str]]:
@@ -62,13 +66,28 @@ def _remade(kind: type[FlowveilError], message: str, hint: str) -> FlowveilError
 
 
 class InputError(FlowveilError):
-    """The input or the way flowveil was called cannot be used."""
+    """The input or the way flowveil was called cannot be used.
+
+    >>> try:
+    ...     fv.read_trips("nowhere.parquet")
+    ... except fv.InputError as error:
+    ...     print(error)
+    there is no file 'nowhere.parquet'
+    hint: check the path; quote a glob so that the shell leaves it
+    """
 
     exit_code = 2
 
 
 class UnknownNameError(InputError):
-    """A name (column, method, option) that does not exist."""
+    """A name (column, method, option) that does not exist.
+
+    >>> try:
+    ...     fv.read_trips("trips.parquet", {"start_lon": "start_long"})
+    ... except fv.UnknownNameError as error:
+    ...     print(error.hint)
+    did you mean 'start_lon'?
+    """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -78,11 +97,26 @@ class UnknownNameError(InputError):
 
 
 class PromiseError(FlowveilError):
-    """No release can keep the promise that was asked for."""
+    """No release can keep the promise that was asked for.
+
+    >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+    >>> try:
+    ...     fv.anonymize(flows, k=101)
+    ... except fv.PromiseError as error:
+    ...     print(error.message)
+    at least 100.000% of the trips would be left out, but only 10.000% may be
+    """
 
 
 class VerificationError(PromiseError):
-    """A release does not hold what its manifest promises."""
+    """A release does not hold what its manifest promises.
+
+    >>> try:
+    ...     fv.verify("release", "trips.parquet", where="sex = 'female'")
+    ... except fv.VerificationError as error:
+    ...     print(error.message)
+    the flow 841fa6bffffffff -> 861fa6ae7ffffff does not have the trips of the input
+    """
 
 
 def _keyword(match: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flowveil._cli import options
+from flowveil._cli.figures import print_errors
 from flowveil._cli.terminal import note, print_json, progress, show, warn
 from flowveil._errors import InputError
 from flowveil._kinds import query as ask
@@ -62,8 +63,4 @@ def _measure(folder: Path, against: str, *, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    names = {"mre": "mre %", "median": "median %", "mae": "mean error", "zero": "always 0 %", "empty": "empty"}
-    typer.echo(f"{'queries':14}" + "".join(f"{name:>16}" for name in names.values()))
-    for queries, figures in rows.items():
-        typer.echo(f"{queries:14}" + "".join(f"{show(figures[name]):>16}" for name in names))
-    typer.echo("These figures are computed from the true trips: keep them private.", err=True)
+    print_errors(rows)

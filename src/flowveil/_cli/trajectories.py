@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from flowveil import trajectories as paths
+from flowveil._cli.figures import print_nested
 from flowveil._cli.options import (
     WHOLE,
     Against,
@@ -24,7 +25,7 @@ from flowveil._cli.options import (
     takes,
     tell_input,
 )
-from flowveil._cli.terminal import note, print_json, progress, show
+from flowveil._cli.terminal import note, print_json, progress
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
@@ -212,22 +213,7 @@ def _tell(figures: Mapping[str, object], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
-    for line in _lines(figures):
-        typer.echo(line)
-    typer.echo("These figures are computed from the true samples: keep them private.", err=True)
-
-
-def _lines(figures: Mapping[str, object], indent: str = "") -> list[str]:
-    lines = []
-    for name, value in figures.items():
-        if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
-            lines += [f"{indent}{name}", *_lines(value, indent + "  ")]
-        elif isinstance(value, dict):
-            shown = "  ".join(f"{part} {show(number)}" for part, number in value.items())
-            lines.append(f"{indent}{name:<{22 - len(indent)}} {shown}")
-        else:
-            lines.append(f"{indent}{name:<{22 - len(indent)}} {show(value)}")
-    return lines
+    print_nested(figures)
 
 
 def _summary(release: paths.TrajectoryRelease) -> str:

@@ -96,6 +96,12 @@ def compare(
     trip with noise at this epsilon, on all tiles of the bbox or all zones.
     verify: also write each release to a temporary folder and verify it; the trips must be files.
     watch: called about 20 times a second while a method runs.
+    flows: what `build_flows` returns. k_weight, min_tiles: as for `anonymize`.
+
+    >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+    >>> table = fv.compare(flows, ["mosaic", "suppression"], k=5)
+    >>> table.select(["method", "status", "flows"]).to_pylist()
+    [{'method': 'mosaic', 'status': 'done', 'flows': 36}, {'method': 'suppression', 'status': 'done', 'flows': 6}]
     """
     asked = parse_comparison(
         methods,

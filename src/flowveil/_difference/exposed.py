@@ -1,6 +1,6 @@
 """Which flows of a layer give people away together with another layer.
 
-A reader adds flows of one layer and takes away flows of the other that lie inside their union (decision 30). Where
+A reader adds flows of one layer and takes away flows of the other that lie inside their union (decision 14). Where
 less than a crowd of a flow lies outside, a reader may guess it; so a flow can be taken away unless a crowd of it lies
 outside. What then remains must be a crowd. Nothing is no crowd either: if nothing were allowed and a few were not, a
 flow that is missing would tell that there are a few. Where both layers have the same flow, nothing is told.

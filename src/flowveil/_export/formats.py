@@ -28,7 +28,11 @@ FORMATS = tuple(_WRITERS)
 
 
 class Export(NamedTuple):
-    """What was written, and what the format could not hold."""
+    """What was written, and what the format could not hold.
+
+    >>> fv.export("release", "flowmap-blue", "map", overwrite=True).left_out
+    0
+    """
 
     path: Path
     flows: int  # written

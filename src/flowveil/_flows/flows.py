@@ -55,6 +55,10 @@ class Flows:
     Tile pairs are sorted by (matrix, time, origin, destination) and distinct; `origin` and `destination` are leaf
     nodes. A pair belongs to one matrix: with steps of time or groups there are several on the same trees, else there
     is one. With a hierarchy of time it also has a leaf there.
+
+    >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+    >>> len(flows), flows.total
+    (630, 2000)
     """
 
     places: Places
@@ -100,7 +104,15 @@ class Flows:
         return int(self.matrices.num_columns) > 0
 
     def part(self, matrix: int) -> Flows:
-        """Return one of the matrices by itself; persons keep their numbers."""
+        """Return one of the matrices by itself; persons keep their numbers.
+
+        matrix: its number, from 0.
+
+        >>> flows = fv.build_flows("trips.parquet", "h3:7", by="sex")
+        >>> women, men = (flows.part(number) for number in range(flows.matrix_count))
+        >>> women.total + men.total == flows.total
+        True
+        """
         if self.matrix_count == 1:  # nothing to copy
             return self
         start, stop = self.edges[[matrix, matrix + 1]].tolist()
@@ -124,7 +136,14 @@ class Flows:
         )
 
     def measure(self, group: IntArray, count: int) -> Measures:
-        """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none."""
+        """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none.
+
+        >>> import numpy as np
+        >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+        >>> together = flows.measure(np.zeros(len(flows), np.int64), 1)
+        >>> together.trips.tolist(), together.persons.tolist()
+        ([2000], [100])
+        """
         trips = add_by_group(group, self.trips, count)
         if self.people is None:
             return Measures(trips, None, None if self.weight is None else add_by_group(group, self.weight, count))
@@ -137,7 +156,16 @@ class Flows:
         return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
 
     def join(self, group: IntArray, count: int, origin: IntArray, destination: IntArray) -> Flows:
-        """Return one matrix with an entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs."""
+        """Return one matrix with an entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs.
+
+        group: by tile pair, from 0 to count - 1, or -1 for none.
+
+        >>> import numpy as np
+        >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+        >>> joined = flows.join(np.zeros(len(flows), np.int64), 1, flows.origin[:1], flows.destination[:1])
+        >>> len(joined), joined.total
+        (1, 2000)
+        """
         people = self.people
         if people is not None:
             people = People(*_visits_by_group(people, group), people.weight)

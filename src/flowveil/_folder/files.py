@@ -1,7 +1,7 @@
 """Files and folders that appear whole or not at all, whatever kills the process and whoever else writes there.
 
 All is written to a hidden folder beside the target that only its owner can enter, and then put in place under a lock. A
-folder goes together with the private files beside it: see docs/decisions/0041-folders-that-are-exchanged.md.
+folder goes together with the private files beside it: see docs/decisions/0021-folders-that-are-exchanged.md.
 """
 
 from __future__ import annotations

@@ -40,6 +40,9 @@ def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRele
     """Read a release folder; what comes back is of the class of its kind.
 
     It does not check the promise (`verify` does), and `metrics()` of a release that was read back raises.
+
+    >>> type(fv.read_release("release")).__name__, type(fv.read_release("noisy")).__name__
+    ('Release', 'NoisyRelease')
     """
     kind, _ = read_manifest(release)
     content: Release | NoisyRelease | TrajectoryRelease = RECORDS[kind].read(release)
@@ -62,6 +65,11 @@ def verify(
     they are given. beside: another release of the same data; checks that the two together give no smaller crowd away.
     Messages name the first offending flow, and never a count below k or a person.
     A release with noise is checked for structure and budget, without trips: noise cannot be checked.
+
+    >>> for check in fv.verify("release", "trips.parquet").checks[3:5]:
+    ...     print(check)
+    every flow has exactly the volume that the input has
+    every flow has at least 5 persons
     """
     if beside is not None:
         check_path(beside, "beside")
@@ -95,6 +103,11 @@ def evaluate(
     are given. Of flows only: unit, weight, k, k_weight are what they are held against, whatever the release promises
     (by default what it promises, and a k_weight of k times the mean weight); tiles: count those of the "tree" (the
     default), or "all" of an area.
+    trips: what `read_trips` returns, or anything it takes; of trajectories, their samples.
+
+    >>> figures = fv.evaluate("release", "trips.parquet")
+    >>> figures["k"], figures["below_k"]
+    (5, 0)
     """
     kind, _ = read_manifest(release)
     measure = RECORDS[kind].evaluate
@@ -110,6 +123,11 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     to: "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
     "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
     scikit-mobility's FlowDataFrame and its tessellation).
+    path: the file or folder to write. overwrite: replace an export that is there.
+
+    >>> written = fv.export("release", "geojson", "layers", overwrite=True)
+    >>> sorted(path.name for path in written.path.iterdir())
+    ['areas.geojson', 'flows.geojson']
     """
     content, write = _open(release, "export")
     written: Export = write(content, to, path, overwrite=overwrite)
@@ -123,6 +141,9 @@ def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) 
     spread evenly over both of its areas, so a pair of zones gets the product of the two overlaps. Steps of time and
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
+
+    >>> fv.reconstruct("release", "zones.parquet").flows.column_names
+    ['origin', 'destination', 'trips']
     """
     if isinstance(release, Release | NoisyRelease):
         return reconstruct_flows(release, zones)
@@ -143,6 +164,11 @@ def query(
 
     stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
     frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
+    origin, destination: boxes of both ends, in degrees.
+
+    >>> answer = fv.query("noisy", origin=(4.5, 50.3, 4.6, 50.4))
+    >>> answer.low <= answer.estimate <= answer.high
+    True
     """
     content, ask = _open(release, "query")
     answer: Answer = ask(content, origin=origin, destination=destination, stops=stops, places=places)

@@ -47,6 +47,11 @@ def report(
     the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
     options (zones, columns, where) come from the audit file beside the release unless they are given.
     overwrite: replace a report that is there.
+
+    >>> fv.report("release", overwrite=True).name
+    'report.html'
+    >>> fv.report("release", "trips.parquet", overwrite=True).name
+    'release.private.html'
     """
     folder = find_release(release)
     path = folder / REPORT if trips is None else folder.with_name(folder.name + PRIVATE_REPORT)

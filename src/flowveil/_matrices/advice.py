@@ -46,6 +46,12 @@ def advise(
 
     trips: about how many trips you have, as far as the public knows. max_trips_per_person: what one person may
     contribute; 1 also stands for protecting single trips.
+    epsilons: budgets for one unit. cells: parts of each side of the box.
+
+    >>> for row in fv.advise([1.0], trips=1_000, cells=20)[:2]:
+    ...     print(row["method"], row["boxes"])
+    identity 160000
+    uniform 1
     """
     budgets, cells = parse_epsilons(epsilons), parse_cells(cells)
     trips = parse_trips(trips)

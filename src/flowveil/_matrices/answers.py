@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
 _MUCH = 0.5  # share of an answer from boxes covered in part, beyond which the answer is a guess
 _ROUNDING = 1e-6  # in cells: as near to the edge of a cell, a query ends there
-_REACH = 0.12  # in widths: tiles of an H3 cell stick out of its outline by at most a fifth of its edge (decision 40)
+_REACH = 0.12  # in widths: tiles of an H3 cell stick out of its outline by at most a fifth of its edge (decision 20)
 _MEANING = (
     "Trips are taken to be spread evenly inside boxes that the query covers in part. The range holds the noise at 95 % "
     "and every way in which trips may lie inside these boxes."

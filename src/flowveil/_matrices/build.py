@@ -50,6 +50,11 @@ def build_matrix(
     looking at the trips. cells: parts of each side. ends: both, origin or destination. stops: columns lon, lat, lon,
     lat, ... of stops on the way. unit: column of persons, of whom each contributes at most `max_trips_per_person`
     trips, drawn uniformly; without it one trip is what is protected.
+    memory: what may be used, e.g. "2GB", or in bytes.
+
+    >>> matrix = fv.build_matrix("trips.parquet", (4.40, 50.26, 4.82, 50.53), cells=20)
+    >>> matrix.grid.cells, matrix.grid.places
+    (20, ('origin', 'destination'))
     """
     box, cells = public_box(bbox), parse_cells(cells)
     parse_choice(ends, "end", _ENDS)
@@ -79,6 +84,11 @@ def build_tile_matrix(
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
     zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
+    bbox, unit, max_trips_per_person, memory: as for `build_matrix`.
+
+    >>> matrix = fv.build_tile_matrix("trips.parquet", (4.40, 50.26, 4.82, 50.53), "h3:6")
+    >>> matrix.grid.settings()["hierarchy"]
+    'h3-binary'
     """
     memory = None if memory is None else parse_memory(memory)
     table = trips if isinstance(trips, Trips) else read_trips(trips)

@@ -46,6 +46,12 @@ def build_frame_matrix(
     samples: rows of person, lon, lat and time, as for `read_trajectories`. frames: NAME=HOUR-HOUR,... of a day, the end
     excluded. A day on which a person was not seen in every frame does not count. The unit is a person, of whom at most
     `max_trips_per_person` days count, drawn uniformly.
+    bbox, cells, memory: as for `build_matrix`. timezone: whose clock cuts days, e.g. "Europe/Rome". columns, where: as
+    for `read_trajectories`.
+
+    >>> box = fv.synthetic.PHONES_BBOX
+    >>> fv.build_frame_matrix("samples.parquet", box, cells=10, max_trips_per_person=3).grid.places
+    ('morning', 'noon', 'evening')
     """
     named = parse_frames(frames)
     grid = CellGrid(public_box(bbox), parse_cells(cells), tuple(named))

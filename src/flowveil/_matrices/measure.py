@@ -45,6 +45,10 @@ def query_errors(
     Workloads are queries of any size, and of 1, 5 and 10 % of each side, placed uniformly and around random trips. They
     are the same for the same seed and trips. stops: columns of stops, if the release has any. All trips count as true,
     also those that a bound left out.
+    columns, where: of the trips, unless the audit file beside the release tells.
+
+    >>> list(fv.query_errors("noisy", "trips.parquet", queries=10))[:3]
+    ['random', '1% uniform', '1% records']
     """
     queries = parse_whole(queries, "queries", "give a whole number from 1 to 1,000,000", 1, 1_000_000)
     seed = parse_whole(seed, "seed", "a seed is a whole number, 0 or more", 0)

@@ -79,6 +79,10 @@ class Matrix:
     """A sparse frequency matrix of trips over a public grid, with how much one unit can contribute.
 
     `points` and `provenance` are private, the total number of trips included.
+
+    >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
+    >>> matrix.grid.places, matrix.max_trips_per_person
+    (('origin', 'destination'), 1)
     """
 
     points: Points

@@ -47,7 +47,12 @@ _CONSISTENT = "consistent"  # option and column
 
 @dataclass(frozen=True, eq=False)
 class NoisyRelease:
-    """Tables with noisy counts and the manifest: these are safe to publish."""
+    """Tables with noisy counts and the manifest: these are safe to publish.
+
+    >>> noisy = fv.read_release("noisy")
+    >>> noisy.epsilon, noisy.cells.column_names
+    (1.0, ['low_0', 'high_0', 'low_1', 'high_1', 'low_2', 'high_2', 'low_3', 'high_3', 'count', 'nonnegative', 'scale'])
+    """
 
     tables: dict[str, pa.Table]  # by file name
     manifest: Manifest
@@ -56,7 +61,15 @@ class NoisyRelease:
     ledger: Ledger | None = None  # what was spent on what; None in a release that was read back
 
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
-        """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html."""
+        """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html.
+
+        path: the folder. overwrite: replace a release that is there.
+
+        >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
+        >>> folder = fv.add_noise(matrix, "uniform").write("one-box")
+        >>> sorted(path.name for path in folder.iterdir())
+        ['cells.parquet', 'manifest.json']
+        """
         if self.ledger is None:
             raise InputError("a release that was read back cannot be written again", "copy its folder")
         shown = partial(make_report, self._show) if report else None
@@ -131,7 +144,12 @@ class NoisyRelease:
         return np.asarray(self.table["scale"].to_numpy(), np.float64)
 
     def corners(self) -> tuple[IntArray, IntArray]:
-        """Return the lower and upper edges of the boxes of cells."""
+        """Return the lower and upper edges of the boxes of cells.
+
+        >>> low, high = fv.read_release("noisy").corners()
+        >>> int(low.min()), int(high.max())
+        (0, 20)
+        """
         axes = range(2 * len(self.manifest["options"]["places"]))
         low, high = (
             np.column_stack([np.asarray(self.table[f"{end}_{axis}"].to_numpy(), np.int64) for axis in axes])
@@ -156,6 +174,11 @@ def add_noise(
     method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
     a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
     one unit can contribute. options: options of the method by name. tell: hears what is being done.
+
+    >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
+    >>> release = fv.add_noise(matrix, "uniform", epsilon=0.5)
+    >>> release.manifest["promise"]["epsilon"], len(release.counts)
+    (0.5, 1)
     """
     epsilon = parse_epsilon(epsilon)
     if not isinstance(matrix, Matrix):

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
-from flowveil._options import DEFAULT_LOSS, LARGEST_NUMBER, parse_choice, parse_k, parse_k_weight, parse_pairs, shown
+from flowveil._options import (
+    AUTO,
+    DEFAULT_LOSS,
+    LARGEST_NUMBER,
+    parse_choice,
+    parse_k,
+    parse_k_weight,
+    parse_pairs,
+    shown,
+)
 from flowveil._processes import over_cores
 
 if TYPE_CHECKING:
@@ -16,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._methods.frontier import FrontierPoint
-    from flowveil._options import Keywords
     from flowveil._problem import Problem, Solution
     from flowveil._processes import Spread
 
@@ -46,9 +54,21 @@ class Option:
         return parsed
 
 
+class ClusterOptions(TypedDict, total=False):
+    """What `build_flows` is given so that persons stay on a cluster."""
+
+    k: int
+    k_weight: float | Literal["auto"] | None
+
+
 @dataclass(frozen=True)
 class Method:
-    """A way to turn flows into a release."""
+    """A way to turn flows into a release.
+
+    >>> nested = next(method for method in fv.methods() if method.name == "nested")
+    >>> nested.promise, [option.name for option in nested.options]
+    ('k-anonymity', ['side', 'budget'])
+    """
 
     name: str
     family: str
@@ -64,7 +84,12 @@ class Method:
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
-        """Return the options given, checked."""
+        """Return the options given, checked.
+
+        >>> nested = next(method for method in fv.methods() if method.name == "nested")
+        >>> nested.parse_options({"side": "origin"})
+        {'side': 'origin'}
+        """
         known = {option.name: option for option in self.options}
         pairs = parse_pairs(given or {}, "options")
         return {
@@ -83,21 +108,29 @@ class Method:
         elsewhere: bool = False,
         totals: bool = False,
         beside: str | Path | None = None,
-    ) -> Keywords:
+    ) -> ClusterOptions:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
         areas have enough people; nor is anything for an engine that has no cluster.
+        loss, time_hierarchy, elsewhere, totals, beside: as `build_flows` and `anonymize` will be given them.
+
+        >>> mosaic = next(method for method in fv.methods() if method.name == "mosaic")
+        >>> mosaic.cluster_options(10), mosaic.cluster_options(10, elsewhere=True)
+        ({'k': 10, 'k_weight': None}, {})
         """
         whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
         if engine != "spark" or not self.crowds or loss != DEFAULT_LOSS or not whole_pairs:
             return {}
-        return {"k": parse_k(k), "k_weight": parse_k_weight(k_weight)}
+        least = parse_k_weight(k_weight)
+        # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
+        return {"k": parse_k(k), "k_weight": None if least == AUTO else least}
 
     def run(self, problem: Problem, options: Mapping[str, Value], spread: Spread = over_cores) -> Solution:
         """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each.
 
         These are solved where `spread` sends them.
+        options: what `parse_options` returns.
         """
         own = {name: value for name, value in options.items() if name != BUDGET.name}
         budget = options.get(BUDGET.name, BUDGET.default)

@@ -72,6 +72,13 @@ def anonymize(
     options: options of the method by name.
     engine, master: where matrices are solved that need not wait for each other: on the cores of this machine, or with
     "spark" on a cluster. The release is the same.
+
+    >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+    >>> release = fv.anonymize(flows, k=5, max_suppression=0.05)
+    >>> release
+    <Release: 30 flows by mosaic>
+    >>> release.metrics()["suppressed"] <= 0.05
+    True
     """
     asked = parse_demand(
         method,

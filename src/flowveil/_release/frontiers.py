@@ -38,6 +38,10 @@ class Frontier:
     """A table that draws itself: all that a pyarrow table can do goes to `table`, and Arrow reads it as one.
 
     pyarrow tables cannot be subclassed, so `isinstance(..., pa.Table)` is false; `pa.table(frontier)` is the table.
+
+    >>> curve = fv.frontier(fv.build_flows("trips.parquet", "h3:7"), k=5, points=3)
+    >>> curve["flows"].to_pylist()
+    [133, 186, 78]
     """
 
     table: pa.Table
@@ -96,6 +100,14 @@ def frontier(
     Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. It can be
     used as a pyarrow table and draws itself in a notebook. Private: it is computed from the true trips.
     points: how many to show at most; other options as for `anonymize`.
+    k, preset, loss, k_weight, min_tiles: as for `anonymize`.
+
+    >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+    >>> for row in fv.frontier(flows, k=5, points=3).table.to_pylist():
+    ...     print(f"{row['suppressed']:.1%} left out, {row['flows']} flows")
+    94.3% left out, 6 flows
+    8.6% left out, 36 flows
+    0.0% left out, 1 flows
     """
     asked = parse_demand(
         method,

@@ -28,6 +28,10 @@ class Release:
     """Flows between areas that keep the promise of the manifest.
 
     `flows` and `areas` are pyarrow tables, `manifest` a dict: these three are safe to publish.
+
+    >>> release = fv.read_release("release")
+    >>> release.flows.column_names, release.manifest["promise"]["k"]
+    (['origin', 'destination', 'trips', 'persons'], 5)
     """
 
     flows: pa.Table
@@ -47,6 +51,11 @@ class Release:
         """Return what was lost (docs/metrics.md); private, since it is computed from the true trips.
 
         k, k_weight: what flows are held against; by default what was promised, and k times the mean weight.
+        tiles: count those of the "tree", which occur in the trips, or "all" of an area.
+
+        >>> release = fv.anonymize(fv.build_flows("trips.parquet", "h3:7", unit="person_id"), k=5)
+        >>> release.metrics()["min_persons"], round(release.metrics()["suppressed"], 3)
+        (5, 0.1)
         """
         if tiles == "tree" and k is None and k_weight is None:
             return deepcopy(self._tree_metrics)
@@ -70,6 +79,11 @@ class Release:
         """Write the folder and, beside it, the private files (audit, assignment); all of it or nothing.
 
         report: with report.html in the folder, which shows what can be computed from it.
+        path: the folder. overwrite: replace a release that is there.
+
+        >>> release = fv.anonymize(fv.build_flows("trips.parquet", "h3:7", unit="person_id"), k=5)
+        >>> sorted(path.name for path in release.write("out", report=True).iterdir())
+        ['areas.parquet', 'flows.parquet', 'manifest.json', 'report.html']
         """
         check_target(path, overwrite=overwrite)  # before any work
         private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}

@@ -64,12 +64,21 @@ class City:
 
         Columns: trip_id, person_id, sex, age_group, category, weight, start_time, end_time, and the ends: start_lon,
         start_lat, end_lon, end_lat in degrees ("points"), or origin and destination as zone ids ("zones").
+
+        >>> fv.synthetic.City(persons=100).trips(3, ends="zones").column_names[-2:]
+        ['origin', 'destination']
         """
         batches = list(self.batches(count, ends=ends))
         return pa.Table.from_batches(batches or [self._block(0, ends).slice(0, 0)])
 
     def batches(self, count: int, *, size: int = BATCH, ends: Ends = "points") -> Iterator[pa.RecordBatch]:
-        """Return the same trips in batches of `size` rows (the last may be shorter), in memory for one batch."""
+        """Return the same trips in batches of `size` rows (the last may be shorter), in memory for one batch.
+
+        count: how many trips. ends: "points" or "zones", as for `trips`.
+
+        >>> [batch.num_rows for batch in fv.synthetic.City(persons=100).batches(25, size=10)]
+        [10, 10, 5]
+        """
         count, size = _whole(count, "count"), _whole(size, "size")
         if count < 0:
             raise InputError(f"{count} trips were asked for", "give a whole number from 0 up")
@@ -83,11 +92,20 @@ class City:
 
         Columns: zone_id, name, district, region, lon and lat (of the centroid), geometry (WKB). A zone lies in one
         district and a district in one region.
+
+        >>> fv.synthetic.City().zones().num_rows
+        300
         """
         return self._zones.table
 
     def zone_of(self, lon: FloatArray | Sequence[float], lat: FloatArray | Sequence[float]) -> pa.StringArray:
-        """Return the zone id of each point; points outside of the city are null."""
+        """Return the zone id of each point; points outside of the city are null.
+
+        lon, lat: in degrees.
+
+        >>> fv.synthetic.City().zone_of([4.5, 0.0], [50.3, 0.0]).to_pylist()
+        ['Z088', None]
+        """
         x, y = np.asarray(lon, dtype=np.float64), np.asarray(lat, dtype=np.float64)
         west, south, east, north = CITY_BBOX
         inside = (x >= west) & (x <= east) & (y >= south) & (y <= north)

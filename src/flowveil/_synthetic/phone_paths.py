@@ -30,6 +30,8 @@ _ANTENNA_METERS = 300.0  # phones are seen at the nearest antenna, on a lattice
 def phones(users: int, *, samples: int = 120, days: int = 14, extent: float = 6_000.0, seed: int = 0) -> pa.Table:
     """Return phone records (user_id, lon, lat, time): `samples` of each user, in a square of `extent` meters.
 
+    users: how many. days: from Monday 2024-03-04 on. seed: the same for the same users.
+
     >>> phones(3, samples=10).num_rows
     30
     """

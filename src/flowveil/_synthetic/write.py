@@ -25,7 +25,13 @@ DEMO_TRIPS, DEMO_PERSONS = 200_000, 5_000
 
 
 def write_demo_city(path: str | Path) -> City:
-    """Write the trips of the demo."""
+    """Write the trips of the demo.
+
+    path: the file to write.
+
+    >>> fv.synthetic.write_demo_city("demo.parquet").persons
+    5000
+    """
     return write_city(path, trips=DEMO_TRIPS, persons=DEMO_PERSONS)
 
 
@@ -35,6 +41,10 @@ def write_city(
     """Write the first trips of a city to a Parquet file, batch by batch, and return the city.
 
     Without `persons`, there is one for every 20 trips, up to 2 million.
+    path: the file. seed, persons: as for `City`. ends: "points" or "zones".
+
+    >>> fv.synthetic.write_city("city.parquet", trips=1_000, seed=7).persons
+    50
     """
     check_path(path, "path")
     trips = parse_whole(trips, "trips", "give a whole number from 0 up", 0)

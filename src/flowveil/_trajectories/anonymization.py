@@ -66,6 +66,12 @@ def anonymize(
     source: what `read_trajectories` takes or returns; bbox: a public box in degrees. variant: strict, absorb or loose.
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
+    step, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+
+    >>> box = fv.synthetic.PHONES_BBOX
+    >>> release = fv.trajectories.anonymize("samples.parquet", k=2, bbox=box, step="1km,30min")
+    >>> min(release.trajectories["size"].to_pylist())
+    2
     """
     asked = parse_grouping(k, variant=variant, max_extent=max_extent, max_duration=max_duration, memory=memory)
     tell("reading")

@@ -35,7 +35,12 @@ _DAY = 1440  # minutes: trajectories of NWA begin and end at midnight
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """What a method did to the samples. Private."""
+    """What a method did to the samples. Private.
+
+    >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+    >>> fv.trajectories.baseline(data, "nwa", 2).method
+    'nwa'
+    """
 
     method: str
     k: int
@@ -49,7 +54,12 @@ class Baseline:
     time_error: FloatArray  # minutes
 
     def figures(self) -> BaselineFigures:
-        """Return the row of the paper's table 2."""
+        """Return the row of the paper's table 2.
+
+        >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+        >>> fv.trajectories.baseline(data, "nwa", 2).figures()["users"]
+        20
+        """
         return {
             "method": self.method,
             "k": self.k,
@@ -69,7 +79,15 @@ def parse_baseline(value: object) -> str:
 
 
 def baseline(trajectories: Trajectories, method: str, k: int) -> Baseline:
-    """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments)."""
+    """Run W4M (linear distance, chunks), NWA (equal time spans, no change of times) or TGA (log cost of alignments).
+
+    trajectories: what `read_trajectories` returns. method: "w4m", "nwa" or "tga". k: the fewest users of a cluster.
+
+    >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+    >>> older = fv.trajectories.baseline(data, "nwa", 2)
+    >>> older.created, older.discarded
+    (0, 2)
+    """
     check_trajectories(trajectories)
     parse_baseline(method)
     k = parse_users(k)

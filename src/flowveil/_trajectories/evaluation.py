@@ -38,7 +38,12 @@ _TIME_THRESHOLDS = (30, 60, 120, 240)  # minutes
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryEvaluation:
-    """Distributions, and a few numbers of each. Private: computed from true trajectories."""
+    """Distributions, and a few numbers of each. Private: computed from true trajectories.
+
+    >>> lost = fv.trajectories.evaluate("paths", "samples.parquet")
+    >>> lost.counts["groups"], len(lost.tasks)
+    (10, 6)
+    """
 
     PICTURES: ClassVar = tuple(f"{name}.svg" for name in ("extent", "duration", "finer-space", "finer-time", *TASKS))
     counts: Counts
@@ -51,7 +56,11 @@ class TrajectoryEvaluation:
     unicity: Unicity
 
     def figures(self) -> EvaluationFigures:
-        """Return everything as numbers."""
+        """Return everything as numbers.
+
+        >>> list(fv.trajectories.evaluate("paths", "samples.parquet").figures()["tasks"])
+        ['center', 'home', 'work', 'travel', 'gyration', 'hull']
+        """
         return {
             **self.counts,
             "extent": quantiles(self.extent),
@@ -64,7 +73,11 @@ class TrajectoryEvaluation:
         }
 
     def pictures(self) -> dict[str, str]:
-        """Return SVG documents by file name."""
+        """Return SVG documents by file name.
+
+        >>> len(fv.trajectories.evaluate("paths", "samples.parquet").pictures())
+        10
+        """
         space = {name: values for name, values in self.finer.items() if name.endswith(" m")}
         time = {name: values for name, values in self.finer.items() if name.endswith(" min")}
         pictures = {
@@ -92,6 +105,10 @@ def evaluate(
     """Measure accuracy, utility and unicity of a release against the samples it was made from.
 
     timezone: where nights and working hours are; seed: of the points that are drawn for unicity.
+    path: the folder. columns, where: of the samples, unless the audit file beside the release tells.
+
+    >>> fv.trajectories.evaluate("paths", "samples.parquet", timezone="Europe/Brussels").counts["released_users"]
+    20
     """
     parse_timezone(timezone)
     seed = parse_whole(seed, "seed", "a seed is a whole number, 0 or more", 0)

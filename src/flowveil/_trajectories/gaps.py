@@ -31,7 +31,13 @@ _NORMAL_TAIL = 2.3263 / 0.6745  # the same ratio of quantiles for a normal distr
 
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """k-gaps of all users, and what they are made of. Private: computed from true trajectories."""
+    """k-gaps of all users, and what they are made of. Private: computed from true trajectories.
+
+    >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+    >>> gaps = fv.trajectories.gap(data, [2], generalize=False)
+    >>> len(gaps.gaps[2])
+    20
+    """
 
     PICTURES: ClassVar = ("gap.svg", "parts.svg", "tails.svg", "generalized.svg")
     gaps: dict[int, FloatArray]  # by k, one value a user
@@ -41,7 +47,13 @@ class Gap:
     generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
 
     def figures(self) -> GapFigures:
-        """Return the distributions as numbers."""
+        """Return the distributions as numbers.
+
+        >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+        >>> gaps = fv.trajectories.gap(data, [2], generalize=False)
+        >>> round(gaps.figures()["gap"]["2"]["median"], 3)
+        0.099
+        """
         total = self.space + self.time
         share = self.time[total > 0] / total[total > 0]
         ratio = self.time[self.space > 0] / self.space[self.space > 0]
@@ -61,7 +73,12 @@ class Gap:
         }
 
     def pictures(self) -> dict[str, str]:
-        """Return SVG documents by file name."""
+        """Return SVG documents by file name.
+
+        >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+        >>> sorted(fv.trajectories.gap(data, [2], generalize=False).pictures())
+        ['gap.svg', 'parts.svg', 'tails.svg']
+        """
         shown = {f"k = {k}": values for k, values in self.gaps.items()}
         parts = {"space": self.space, "time": self.time}
         tails = {name: np.clip(values, 0, 20) for name, values in self.tail_weight.items()}
@@ -89,7 +106,16 @@ def gap(
     generalize: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Gap:
-    """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other."""
+    """Measure the k-gap of every user (Eq. 11) for several k, and the parts of its stretch to the nearest other.
+
+    trajectories: what `read_trajectories` returns. ks: numbers of users, each 2 or more. generalize: also measure what
+    uniformly coarser places and times would do. tell: hears what is being done.
+
+    >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+    >>> gaps = fv.trajectories.gap(data, ks=[2, 5], generalize=False)
+    >>> bool((gaps.gaps[2] <= gaps.gaps[5]).all())
+    True
+    """
     check_trajectories(trajectories)
     ks = parse_ks(ks)
     check_flag(generalize, "generalize")

@@ -35,6 +35,10 @@ class Grid:
 
     Nothing in it depends on data: the standard parallel is the whole degree nearest to the middle of a public box,
     the origin is where the equator meets Greenwich in 1970. Squares are therefore boxes of longitude and latitude.
+
+    >>> grid = fv.trajectories.make_grid(fv.synthetic.PHONES_BBOX, "1km,30min")
+    >>> grid.parallel, grid.space_limit, grid.time_limit
+    (50, 20, 16)
     """
 
     bbox: tuple[float, float, float, float]
@@ -58,24 +62,55 @@ class Grid:
         return TIME_LIMIT // self.minutes
 
     def cells(self, lon: FloatArray, lat: FloatArray) -> tuple[IntArray, IntArray]:
-        """Return column and row of the cell of each point, in degrees."""
+        """Return column and row of the cell of each point, in degrees.
+
+        lon, lat: in degrees.
+
+        >>> import numpy as np
+        >>> grid = fv.trajectories.make_grid(fv.synthetic.PHONES_BBOX, "1km,30min")
+        >>> column, row = grid.cells(np.array([4.5]), np.array([50.3]))
+        >>> column.tolist(), row.tolist()
+        ([321], [7625])
+        """
         narrow = cos(radians(self.parallel))
         x = np.radians(lon) * (_RADIUS * narrow / self.meters)
         y = np.sin(np.radians(lat)) * (_RADIUS / narrow / self.meters)
         return np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
 
     def steps(self, time: IntArray) -> IntArray:
-        """Return the step of time of each moment, in microseconds since 1970."""
+        """Return the step of time of each moment, in microseconds since 1970.
+
+        >>> import numpy as np
+        >>> grid = fv.trajectories.make_grid(fv.synthetic.PHONES_BBOX, "1km,30min")
+        >>> grid.steps(np.array([0, 3_600_000_000])).tolist()
+        [0, 2]
+        """
         return np.floor_divide(time, self.minutes * MICROSECONDS_PER_MINUTE)
 
     def longitudes(self, column: IntArray) -> FloatArray:
-        """Return the western edge of columns in degrees, at most 180 either way."""
+        """Return the western edge of columns in degrees, at most 180 either way.
+
+        column: as `cells` counts them.
+
+        >>> import numpy as np
+        >>> grid = fv.trajectories.make_grid(fv.synthetic.PHONES_BBOX, "1km,30min")
+        >>> grid.longitudes(np.array([318, 319])).round(3).tolist()
+        [4.449, 4.463]
+        """
         narrow = cos(radians(self.parallel))
         edges: FloatArray = np.array([degrees(int(i) * self.meters / (_RADIUS * narrow)) for i in column], np.float64)
         return np.clip(edges, -180.0, 180.0)
 
     def latitudes(self, row: IntArray) -> FloatArray:
-        """Return the southern edge of rows in degrees."""
+        """Return the southern edge of rows in degrees.
+
+        row: as `cells` counts them.
+
+        >>> import numpy as np
+        >>> grid = fv.trajectories.make_grid(fv.synthetic.PHONES_BBOX, "1km,30min")
+        >>> grid.latitudes(np.array([7687, 7688])).round(3).tolist()
+        [50.856, 50.865]
+        """
         narrow = cos(radians(self.parallel))
         sines = np.clip(np.asarray(row, np.float64) * (self.meters * narrow / _RADIUS), -1.0, 1.0)
         # The sine of libm, not of NumPy: NumPy's may differ between machines in the last bit.
@@ -83,7 +118,12 @@ class Grid:
         return edges
 
     def settings(self) -> dict[str, object]:
-        """Return what the manifest says of the grid."""
+        """Return what the manifest says of the grid.
+
+        >>> grid = fv.trajectories.make_grid(fv.synthetic.PHONES_BBOX, "1km,30min")
+        >>> grid.settings()["step"]
+        '1000m,30min'
+        """
         return {
             "projection": "Lambert cylindrical equal-area",
             "parallel": self.parallel,
@@ -93,7 +133,13 @@ class Grid:
 
 
 def make_grid(bbox: str | Iterable[float] | None, step: str = DEFAULT_STEP) -> Grid:
-    """Return the grid for a public bounding box (west, south, east, north) and a step like 100m,1min."""
+    """Return the grid for a public bounding box (west, south, east, north) and a step like 100m,1min.
+
+    bbox: in degrees. step: edge of a cell in m or km, and minutes or hours.
+
+    >>> fv.trajectories.make_grid((4.40, 50.26, 4.82, 50.53), "100m,1min").meters
+    100
+    """
     if bbox is None:
         raise InputError(
             "the grid of trajectories needs a bounding box that is public",

@@ -24,7 +24,12 @@ _OUTSIDE = "outside the bbox"
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """Samples on a grid, by user, each user's in the order of time, then place; a cell and step counts once."""
+    """Samples on a grid, by user, each user's in the order of time, then place; a cell and step counts once.
+
+    >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+    >>> len(data), data.users[0]
+    (20, 'u000000')
+    """
 
     grid: Grid
     users: tuple[str, ...]  # ascending; the rank of a user is the place in it
@@ -70,6 +75,12 @@ def read_trajectories(
     bbox: west, south, east, north in degrees: a public box; samples outside are dropped and counted.
     columns: maps user, lon, lat and time to other column names. where: a DuckDB condition.
     step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
+    source: anything that `read_trips` takes, but with samples. memory: what may be used, e.g. "2GB", or in bytes.
+
+    >>> box = fv.synthetic.PHONES_BBOX
+    >>> data = fv.trajectories.read_trajectories("samples.parquet", box, step="1km,30min", min_samples=10)
+    >>> len(data), int(data.rows.sum())
+    (20, 2400)
     """
     grid = make_grid(bbox, step)
     min_samples = parse_min_samples(min_samples)

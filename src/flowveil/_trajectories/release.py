@@ -63,7 +63,12 @@ MEMBER_COLUMNS = pa.schema(_MEMBER_KINDS)
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryRelease:
-    """A release, and what of it is private."""
+    """A release, and what of it is private.
+
+    >>> release = fv.trajectories.read_release("paths")
+    >>> release.trajectories.column_names
+    ['group', 'size', 't0', 't1', 'lon0', 'lat0', 'lon1', 'lat1']
+    """
 
     trajectories: pa.Table
     manifest: Manifest
@@ -71,7 +76,15 @@ class TrajectoryRelease:
     audit: Audit = field(default_factory=Audit)  # private
 
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
-        """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html."""
+        """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html.
+
+        path: the folder. overwrite: replace a release that is there.
+
+        >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
+        >>> folder = fv.trajectories.anonymize(data, k=2).write("shared", overwrite=True)
+        >>> sorted(path.name for path in folder.iterdir())
+        ['manifest.json', 'trajectories.parquet']
+        """
         private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
         shown = partial(make_report, trajectories_content) if report else None
         return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
@@ -122,7 +135,13 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
 
 
 def read_release(path: str | Path) -> TrajectoryRelease:
-    """Read a release and its private files. It does not check the promise: `verify` does."""
+    """Read a release and its private files. It does not check the promise: `verify` does.
+
+    path: the folder.
+
+    >>> fv.trajectories.read_release("paths").manifest["promise"]["k"]
+    2
+    """
     hint = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
     files = read_files(path, {Kind.TRAJECTORIES}, "a release of trajectories", hint)
     folder = find_release(path)

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trips:
-    """Trips to be read: where they are, which column is what, which rows count."""
+    """Trips to be read: where they are, which column is what, which rows count.
+
+    >>> fv.read_trips("trips.parquet").columns["start_time"]
+    'start_time'
+    """
 
     source: engine.Source
     available: tuple[str, ...]  # every column of the input
@@ -41,7 +45,7 @@ def read_trips(
     only. `query` is what to ask a database whose URL (postgresql://...) is the source.
 
     >>> import pyarrow as pa
-    >>> read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
+    >>> fv.read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
     {'origin': 'origin', 'destination': 'dest'}
     """
     mapping = parse_columns(columns)

@@ -1,6 +1,6 @@
 """Which unions of flows of one layer leave too few, once flows of another layer are taken away from them.
 
-Written from the definition in decision 30 and not from the code that makes releases, whose search is another one. Two
+Written from the definition in decision 14 and not from the code that makes releases, whose search is another one. Two
 layers cut the same trips in two ways; the trips in one flow of each layer are an atom. Of a union of flows of the first
 layer a reader can take away every flow of the second of which no crowd lies outside of the union. To take more away
 leaves less, so a union has one smallest rest, and a flow is exposed if it is in a union of which no crowd remains.

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Verification:
-    """What holds of a release of flows or boxes, in plain words, and counts that are safe to print."""
+    """What holds of a release of flows or boxes, in plain words, and counts that are safe to print.
+
+    >>> proof = fv.verify("release", "trips.parquet")
+    >>> proof.flows, proof.trips_read
+    (36, 2000)
+    """
 
     checks: tuple[str, ...]
     flows: int  # flows (or boxes) of the release
@@ -18,7 +23,12 @@ class Verification:
 
 @dataclass(frozen=True)
 class TrajectoryVerification:
-    """What holds of a release of trajectories, in plain words, and counts that are safe to print."""
+    """What holds of a release of trajectories, in plain words, and counts that are safe to print.
+
+    >>> proof = fv.trajectories.verify("paths", "samples.parquet")
+    >>> proof.groups, proof.users
+    (10, 20)
+    """
 
     checks: tuple[str, ...]
     groups: int

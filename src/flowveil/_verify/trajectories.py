@@ -38,6 +38,9 @@ def verify_trajectories(
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
     columns and where are taken from the private audit file unless they are given.
+
+    >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
+    6
     """
     tables = read_trajectory_tables(release)
     story = remembered(tables.audit)
