@@ -161,6 +161,7 @@ def test_frontier_of_one_answer(made, capsys):
     "words",
     [
         ["anonymize", "-k", "0"],
+        ["compare", "--time-limit", "soon"],
         ["anonymize", "--method", "mosiac"],
         ["anonymize", "--loss", "meters"],
         ["anonymize", "--elsewhere", "--totals"],

@@ -14,7 +14,16 @@ from rich.table import Table
 import flowveil as fv
 from flowveil._cli.options import NUMBER, WHOLE, AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, number, takes
 from flowveil._cli.terminal import note, print_json
-from flowveil._compare import MOST_SECONDS, Row, check_target, markdown, parse_comparison, shown, write_comparison
+from flowveil._compare import (
+    MOST_SECONDS,
+    Row,
+    check_target,
+    markdown,
+    parse_comparison,
+    parse_time_limit,
+    shown,
+    write_comparison,
+)
 from flowveil._options import DEFAULT_K, Keywords, parse_epsilon, parse_k, parse_max_suppression
 
 if TYPE_CHECKING:
@@ -54,7 +63,9 @@ def compare(
         list[str] | None,
         typer.Option("--option", metavar="METHOD.NAME=VALUE", help="An option of one method; may be repeated."),
     ] = None,
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Time for each method.")] = MOST_SECONDS,
+    time_limit: Annotated[
+        float, number(parse=parse_time_limit, metavar="SECONDS", help="Time for each method.")
+    ] = MOST_SECONDS,
     memory_limit: Annotated[str | None, typer.Option(metavar="SIZE", help="Memory for each method, e.g. 2GB.")] = None,
     check: Annotated[bool, typer.Option("--verify", help="Also verify the release of each method.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a comparison that is already there.")] = False,

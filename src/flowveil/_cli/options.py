@@ -132,7 +132,7 @@ class TripOptions:
             time=self.time,
             time_hierarchy=self.time_hierarchy,
             timezone=self.timezone,
-            by=self.by or (),
+            by=() if self.by is None else self.by,
             strict=self.strict,
             memory=self.memory,
             engine=self.engine,

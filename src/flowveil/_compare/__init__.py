@@ -1,6 +1,6 @@
 """Methods side by side on the same flows."""
 
-from flowveil._compare.comparison import MOST_SECONDS, compare, parse_comparison
+from flowveil._compare.comparison import MOST_SECONDS, compare, parse_comparison, parse_time_limit
 from flowveil._compare.folder import check_target, write_comparison
 from flowveil._compare.table import Row, markdown, shown
 
@@ -11,6 +11,7 @@ __all__ = [
     "compare",
     "markdown",
     "parse_comparison",
+    "parse_time_limit",
     "shown",
     "write_comparison",
 ]

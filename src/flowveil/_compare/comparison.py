@@ -159,10 +159,15 @@ def parse_comparison(
         check_flag(elsewhere, "elsewhere"),
         noise,
         _options(options or {}, names),
-        parse_number(time_limit, "time_limit", "it is a number of seconds above 0", _LEAST_SECONDS, math.inf),
+        parse_time_limit(time_limit),
         None if memory_limit is None else parse_memory(memory_limit, "--memory-limit"),
         check_flag(verify, "verify"),
     )
+
+
+def parse_time_limit(value: object) -> float:
+    """Return a number of seconds."""
+    return parse_number(value, "time_limit", "it is a number of seconds above 0", _LEAST_SECONDS, math.inf)
 
 
 def _names(wanted: str | Sequence[str], epsilon: float | None) -> list[str]:

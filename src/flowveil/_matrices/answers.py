@@ -112,7 +112,7 @@ def query_noisy(
 
 def _listed(stops: Iterable[str | Iterable[float]] | None) -> list[str | Iterable[float]]:
     """Return the boxes of stops in order."""
-    if stops is not None and (isinstance(stops, str) or not isinstance(stops, Iterable)):
+    if isinstance(stops, str) or not isinstance(stops, Iterable | None):
         raise InputError(f"stops are {shown(stops)}", "give a list of boxes, one for each stop, in order")
     return list(stops or ())
 
