@@ -73,7 +73,8 @@ def read_manifest(
     kind = kind_of(manifest)
     whole = isinstance(manifest, dict) and all(isinstance(manifest.get(key), form) for key, form in _KEYS.items())
     if kind is None or not whole or manifest["format"] != kind.format:
-        raise InputError(f"the manifest of the release {str(path)!r} is not complete", "flowveil verify says what is wrong")
+        message = f"the manifest of the release {str(path)!r} is not complete"
+        raise InputError(message, "flowveil verify says what is wrong")
     if kind not in kinds:
         raise InputError(f"{str(path)!r} is not {what}, but a release of {kind.title}", hint)
     return kind, cast("Manifest", manifest)
