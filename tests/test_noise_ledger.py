@@ -141,7 +141,7 @@ def test_no_other_noise_in_the_package():
     opendp = re.compile(r"^\s*(import|from) opendp", re.MULTILINE)
     texts = {path.relative_to(root): path.read_text(encoding="utf-8") for path in root.rglob("*.py")}
 
-    assert [path for path, text in texts.items() if path.parts[0] != "synthetic" and distribution.search(text)] == []
+    assert [path for path, text in texts.items() if path.parts[0] != "_synthetic" and distribution.search(text)] == []
     assert [str(path) for path, text in texts.items() if opendp.search(text)] == ["noise/draws.py"]
 
 

@@ -215,7 +215,7 @@ def test_noise_from_trips_is_that_from_a_matrix(made):
     ("method", "asked", "expected"),
     [
         ("mosaic", {}, {"k": 9, "k_weight": None}),
-        ("mosaic", {"k_weight": "auto"}, {"k": 9, "k_weight": "auto"}),
+        ("mosaic", {"k_weight": "auto"}, {"k": 9, "k_weight": None}),
         ("mosaic", {"loss": "metres"}, {}),
         ("mosaic", {"time_hierarchy": "1h<day"}, {}),
         ("mosaic", {"elsewhere": True}, {}),

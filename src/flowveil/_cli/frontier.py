@@ -13,7 +13,8 @@ from flowveil._cli.options import WHOLE, AsJson, DemandOptions, OverwriteFile, T
 from flowveil._cli.terminal import print_json, progress, show
 from flowveil._errors import InputError
 from flowveil._folder import check_file, private_file
-from flowveil._release import find_frontier, parse_demand, parse_points
+from flowveil._methods import parse_points
+from flowveil._release import find_frontier, parse_demand
 
 
 @takes(TripOptions, DemandOptions)

@@ -1,7 +1,7 @@
 """Methods: functions from a problem to a solution, and the registry of them."""
 
-from flowveil._methods.frontier import FrontierPoint
+from flowveil._methods.frontier import FrontierPoint, parse_points
 from flowveil._methods.method import Method, Option, Value
 from flowveil._methods.registry import find_method, methods, noisy_methods
 
-__all__ = ["FrontierPoint", "Method", "Option", "Value", "find_method", "methods", "noisy_methods"]
+__all__ = ["FrontierPoint", "Method", "Option", "Value", "find_method", "methods", "noisy_methods", "parse_points"]

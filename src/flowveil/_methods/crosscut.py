@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._methods.each import join
-from flowveil._methods.frontier import POINTS, FrontierPoint, thinned, undominated
+from flowveil._methods.frontier import POINTS, FrontierPoint, parse_points, thinned, undominated
 from flowveil._methods.many_grids import ManyGrid, ManyGrids
 from flowveil._methods.steer import check_budget, check_precision, too_precise
 from flowveil._problem import Solution
@@ -37,6 +37,7 @@ def solve(problem: Problem) -> Solution:
 
 def frontier(problem: Problem, points: int = POINTS) -> list[FrontierPoint]:
     """Return what crosscut reaches at different prices of a suppressed trip."""
+    points = parse_points(points)
     grids = ManyGrids(problem)
     prices, best = _sweep(grids, max(points, STEPS))
     rows = [grids.point(grid, lam) for lam, grid in zip(prices.tolist(), best, strict=True)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._methods.lagrange import GROWTH, price_between, usual_rate
+from flowveil._options import parse_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,7 @@ def frontier_of(families: Sequence[Splits], points: int) -> list[FrontierPoint]:
     Between the ends, each step goes where the widest gap is, to the price at which the cuts on its two sides cost the
     same; a gap in which that finds nothing new is closed.
     """
+    points = parse_points(points)
     first, last = _best(families, 0.0), _coarsest(families)
     cuts = [first] if first.suppressed == last.suppressed else [first, last][-points:]
     measured = {cut.suppressed: frontier_point(cut.cube, cut.lam, cut.published) for cut in cuts}
@@ -58,6 +60,11 @@ def frontier_of(families: Sequence[Splits], points: int) -> list[FrontierPoint]:
             measured[middle.suppressed] = frontier_point(middle.cube, middle.lam, middle.published)
             open_gaps += [(fine, middle), (middle, coarse)]
     return [measured[suppressed] for suppressed in sorted(measured, reverse=True)]
+
+
+def parse_points(value: object) -> int:
+    """Return how many points a frontier is to have."""
+    return parse_whole(value, "points", "a frontier has 1 point or more; 24 is usual")
 
 
 def undominated(points: list[FrontierPoint]) -> list[FrontierPoint]:

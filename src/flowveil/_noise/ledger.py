@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import PromiseError
+from flowveil._errors import InputError, PromiseError
 from flowveil._noise import draws, sparse
 from flowveil._options import parse_epsilon
 
@@ -38,7 +38,9 @@ class Ledger:
     others, which are then closed: a charge that came later would be missing from the paths of the children.
     """
 
-    def __init__(self, epsilon: float, roots: int = 1) -> None:
+    def __init__(self, epsilon: object, roots: int = 1) -> None:
+        if isinstance(epsilon, str):  # is parsed where it is typed
+            raise InputError(f"epsilon is {epsilon!r}", "give a number")
         self.epsilon = parse_epsilon(epsilon)
         self.spends: list[Spend] = []
         self.parents = np.full(roots, -1, np.int64)

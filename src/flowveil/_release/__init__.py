@@ -3,7 +3,7 @@
 from flowveil._release.anonymization import anonymize
 from flowveil._release.demand import DEFAULT_METHOD, DEFAULT_SUPPRESSION, Demand, parse_demand
 from flowveil._release.evaluation import evaluate_flows, recount, retrace
-from flowveil._release.frontiers import Frontier, find_frontier, frontier, parse_points
+from flowveil._release.frontiers import Frontier, find_frontier, frontier
 from flowveil._release.read import read_flows
 from flowveil._release.release import Release
 
@@ -18,7 +18,6 @@ __all__ = [
     "find_frontier",
     "frontier",
     "parse_demand",
-    "parse_points",
     "read_flows",
     "recount",
     "retrace",

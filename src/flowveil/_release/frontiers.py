@@ -10,8 +10,8 @@ import pyarrow as pa
 from flowveil._charts import frontier_svg, frontier_text
 from flowveil._errors import InputError
 from flowveil._flows import check_flows
-from flowveil._methods import methods
-from flowveil._options import DEFAULT_LOSS, parse_whole
+from flowveil._methods import methods, parse_points
+from flowveil._options import DEFAULT_LOSS
 from flowveil._release.anonymization import make_problem
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 
@@ -76,11 +76,6 @@ def find_frontier(method: Method) -> Callable[..., list[FrontierPoint]]:
         able = ", ".join(other.name for other in methods() if other.frontier)
         raise InputError(f"{method.name} has no frontier: it has one answer", f"methods with a frontier: {able}")
     return method.frontier
-
-
-def parse_points(value: object) -> int:
-    """Return how many points a frontier is to have."""
-    return parse_whole(value, "points", "a frontier has 1 point or more; 24 is usual")
 
 
 def frontier(

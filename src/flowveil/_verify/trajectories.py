@@ -33,18 +33,19 @@ _MINUTE = 60_000_000  # microseconds
 
 
 def verify_trajectories(
-    release: str | Path, samples: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+    path: str | Path, against: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
+    path: the folder; against: the samples.
     columns and where are taken from the private audit file unless they are given.
 
     >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
     6
     """
-    tables = read_trajectory_tables(release)
+    tables = read_trajectory_tables(path)
     story = remembered(tables.audit)
-    source = open_samples(samples, columns or story.columns, where or story.where)
+    source = open_samples(against, columns or story.columns, where or story.where)
     boxes = Boxes(tables.samples)
     _check_groups(tables, boxes)
     _check_edges(tables, boxes)
@@ -58,7 +59,7 @@ def verify_trajectories(
             "every input row of a member is kept in one sample or counted as suppressed",
             "every sample holds a kept row of a member",
             "no sample is over a threshold",
-            *((CHECKED_REPORT,) if check_report(release, trajectories_content) else ()),
+            *((CHECKED_REPORT,) if check_report(path, trajectories_content) else ()),
         ),
         groups=len(boxes.sizes),
         users=int(boxes.sizes.sum()),
