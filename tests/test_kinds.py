@@ -56,6 +56,15 @@ class TestEveryKind:
         assert release.manifest == json.loads((releases / kind / "manifest.json").read_text())
         assert "<iframe" in release._repr_html_()
 
+    def test_repr(self, releases, kind):
+        """What a terminal or a notebook shows of a release holds nothing private, fresh or read back."""
+        members = releases / "trajectories.members.parquet"
+        shown = repr(fv.read_release(releases / kind))
+
+        assert shown.startswith(f"<{CLASSES[kind].__name__}: ")
+        assert not any(user in shown for user in pq.read_table(members)["user_id"].to_pylist())
+        assert "sha256" not in shown
+
     def test_verify(self, releases, kind, capsys):
         """It verifies in Python and on the command line."""
         proof = fv.verify(releases / kind, source(releases, kind))
@@ -135,3 +144,24 @@ def test_the_areas_of_a_release_with_noise(releases):
         _ = cells.flows
     with pytest.raises(fv.InputError, match="read back"):
         cells.write(releases / "again")
+
+
+def test_repr_of_a_matrix(releases):
+    """A matrix is private: only its public grid is shown."""
+    assert repr(fv.build_matrix(releases / "trips.parquet", CITY_BBOX, 8)) == "<Matrix of 8 by 8 by 8 by 8 cells>"
+
+
+@pytest.mark.parametrize("value", ["no", "False", 0, None])
+def test_flags_are_flags(releases, value):
+    """Whoever writes "no" wants nothing replaced, and no report."""
+    before = (releases / "flows").stat().st_ino
+    release = fv.anonymize(fv.build_flows(releases / "trips.parquet", "h3:6"), k=5)
+
+    with pytest.raises(fv.InputError, match="overwrite is"):
+        release.write(releases / "flows", overwrite=value)
+    with pytest.raises(fv.InputError, match="overwrite is"):
+        fv.export(releases / "flows", "omx", releases / "x.omx", overwrite=value)
+    with pytest.raises(fv.InputError, match="report is"):
+        release.write(releases / "new", report=value)
+    assert (releases / "flows").stat().st_ino == before
+    assert not (releases / "new").exists()

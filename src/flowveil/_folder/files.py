@@ -48,6 +48,7 @@ def find_target(path: str | Path, kind: str) -> Path:
 
 def check_file(path: str | Path, *, overwrite: bool) -> Path:
     """Return the file to write, or raise if it may not be written."""
+    _check_flag(overwrite)
     target = find_target(path, "file")
     if target.exists():
         if not target.is_file():
@@ -59,6 +60,7 @@ def check_file(path: str | Path, *, overwrite: bool) -> Path:
 
 def check_folder(path: str | Path, kind: str, is_own: Callable[[Path], bool], *, overwrite: bool) -> Path:
     """Return the folder to write, or raise if it may not be; is_own: whether one that is there is of its kind."""
+    _check_flag(overwrite)
     target = find_target(path, "folder")
     settle(target)
     if target.exists():
@@ -70,6 +72,12 @@ def check_folder(path: str | Path, kind: str, is_own: Callable[[Path], bool], *,
             hint = "flowveil overwrites nothing but releases, comparisons and exports of its own"
             raise InputError(f"the folder {str(path)!r} is not {kind}", hint)
     return target
+
+
+def _check_flag(overwrite: object) -> None:
+    """Raise unless this is True or False: whoever writes "no" wants nothing replaced."""
+    if overwrite is not True and overwrite is not False:
+        raise InputError(f"overwrite is {overwrite!r}", "overwrite is True or False")
 
 
 @contextmanager

@@ -74,7 +74,7 @@ class Provenance:
     beyond_bound: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Matrix:
     """A sparse frequency matrix of trips over a public grid, with how much one unit can contribute.
 
@@ -90,6 +90,9 @@ class Matrix:
     unit: str | None = None  # column of persons; None: one trip is protected
     max_trips_per_person: int = 1
     provenance: Provenance = field(default_factory=Provenance)
+
+    def __repr__(self) -> str:
+        return f"<Matrix of {' by '.join(map(str, self.grid.lengths))} cells>"
 
 
 def add(group: IntArray, values: IntArray, count: int) -> IntArray:

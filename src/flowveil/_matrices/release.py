@@ -24,7 +24,7 @@ from flowveil._matrices.points import Matrix
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
 from flowveil._noise import Ledger
-from flowveil._options import parse_epsilon, spelled
+from flowveil._options import check_flag, parse_epsilon, spelled
 from flowveil._places import area_ids, areas_of_nodes
 from flowveil._report import cells_content, make_inline, make_report, noisy_flows_content
 
@@ -45,7 +45,7 @@ AUDIT_FORMAT = "flowveil-audit/1"
 _CONSISTENT = "consistent"  # option and column
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoisyRelease:
     """Tables with noisy counts and the manifest: these are safe to publish.
 
@@ -60,6 +60,9 @@ class NoisyRelease:
     boxes: Boxes | Leaves | Listed | None = None  # None in a release that was read back
     ledger: Ledger | None = None  # what was spent on what; None in a release that was read back
 
+    def __repr__(self) -> str:
+        return f"<NoisyRelease: {len(self.counts):,} counts by {self.manifest.get('method')}>"
+
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html.
 
@@ -72,7 +75,7 @@ class NoisyRelease:
         """
         if self.ledger is None:
             raise InputError("a release that was read back cannot be written again", "copy its folder")
-        shown = partial(make_report, self._show) if report else None
+        shown = partial(make_report, self._show) if check_flag(report, "report") else None
         return write_folder(path, self._files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

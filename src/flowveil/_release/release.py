@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
 from flowveil._measure import metrics
+from flowveil._options import check_flag
 from flowveil._release.audit import make_audit
 from flowveil._report import flows_content, make_inline, make_report
 
@@ -87,7 +88,7 @@ class Release:
         """
         check_target(path, overwrite=overwrite)  # before any work
         private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}
-        shown = partial(make_report, flows_content) if report else None
+        shown = partial(make_report, flows_content) if check_flag(report, "report") else None
         return write_folder(path, self._files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _OUTSIDE = "outside the bbox"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectories:
     """Samples on a grid, by user, each user's in the order of time, then place; a cell and step counts once.
 
@@ -45,6 +45,9 @@ class Trajectories:
 
     def __len__(self) -> int:
         return len(self.users)
+
+    def __repr__(self) -> str:
+        return f"<Trajectories of {len(self):,} users>"
 
     @property
     def owner(self) -> IntArray:

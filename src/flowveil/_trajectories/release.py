@@ -26,6 +26,7 @@ from flowveil._folder import (
     read_files,
     write_folder,
 )
+from flowveil._options import check_flag
 from flowveil._report import make_inline, make_report, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 
@@ -61,7 +62,7 @@ _MEMBER_KINDS: dict[str, pa.DataType] = {
 MEMBER_COLUMNS = pa.schema(_MEMBER_KINDS)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrajectoryRelease:
     """A release, and what of it is private.
 
@@ -75,6 +76,9 @@ class TrajectoryRelease:
     members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
     audit: Audit = field(default_factory=Audit)  # private
 
+    def __repr__(self) -> str:
+        return f"<TrajectoryRelease: {self.trajectories.num_rows:,} samples by {self.manifest.get('method')}>"
+
     def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
         """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html.
 
@@ -86,7 +90,7 @@ class TrajectoryRelease:
         ['manifest.json', 'trajectories.parquet']
         """
         private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
-        shown = partial(make_report, trajectories_content) if report else None
+        shown = partial(make_report, trajectories_content) if check_flag(report, "report") else None
         return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
