@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -94,6 +95,17 @@ class TestEveryKind:
         public.unlink()
         assert any("report.html" in check for check in proof.checks)
         assert private == releases / f"{kind}.private.html"
+
+    @pytest.mark.parametrize("how", ["symlink_to", "mkdir"])
+    def test_report_that_is_no_file(self, releases, kind, how, tmp_path):
+        """A report that is a link, even to nothing, or a folder does not verify."""
+        folder = shutil.copytree(releases / kind, tmp_path / kind)
+        for beside in releases.glob(f"{kind}.*"):
+            shutil.copy(beside, tmp_path)
+        getattr(folder / "report.html", how)(*(["nowhere"] if how == "symlink_to" else []))
+
+        with pytest.raises(fv.VerificationError, match="not a plain file"):
+            fv.verify(folder, source(releases, kind))
 
     def test_strange_options(self, releases, kind):
         """An option that a kind has no use for is refused by name, and never ignored."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.metadata import version
 from pathlib import Path
@@ -27,8 +28,10 @@ def check_report(path: str | Path, show: Show) -> bool:
     Another version may draw another report, and what it should look like cannot be told: that is refused as well.
     """
     report = Path(path) / REPORT
-    if not report.exists():
+    if not os.path.lexists(report):
         return False
+    if report.is_symlink() or not report.is_file():
+        raise VerificationError(f"{REPORT} is not a plain file", _AGAIN)
     with report.open("rb") as file:
         content = file.read(_LARGEST)
     maker = _GENERATOR.search(content[:10_000])
