@@ -18,7 +18,31 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 FOLDERS = ("browser", "spark")
-LONGEST = {"spark": 150}
+LONGEST = {  # seconds of processor time, roughly; only their order matters
+    "spark": 250,
+    "test_absurd_numbers.py": 90,
+    "test_noise_auditor.py": 75,
+    "test_promise.py": 75,
+    "test_option_types.py": 70,
+    "browser": 60,
+    "test_options.py": 55,
+    "test_time_and_groups.py": 50,
+    "test_read_trips.py": 45,
+    "test_matrices_release.py": 45,
+    "test_people.py": 40,
+    "test_memory.py": 40,
+    "test_app.py": 40,
+    "test_elsewhere.py": 40,
+    "test_mondrian.py": 35,
+    "test_compare.py": 35,
+    "test_condition.py": 35,
+    "test_crowds.py": 35,
+    "test_report.py": 30,
+    "test_spread.py": 30,
+    "test_database.py": 30,
+    "test_trajectories_release.py": 30,
+    "test_verify.py": 30,
+}
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background; tests interrupt programs

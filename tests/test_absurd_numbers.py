@@ -124,6 +124,7 @@ def check(words, folder, capsys):
         path.unlink() if path.is_file() else [[item.unlink() for item in path.iterdir()], path.rmdir()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_options_of_commands(name, made, tmp_path, capsys):
     """Every option that is a number, or has one in it."""
@@ -133,6 +134,7 @@ def test_options_of_commands(name, made, tmp_path, capsys):
         check([*filled(words, made, tmp_path), f"{option}={pattern.replace('#', number)}"], tmp_path, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "promise", "option"), OPTIONS)
 def test_options_of_methods(method, promise, option, made, tmp_path, capsys):
     """Every --option NAME=VALUE of every method."""

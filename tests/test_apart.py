@@ -63,6 +63,7 @@ def test_one_box_that_is_too_large(seed):
     assert chosen in find_overlap(low, high)
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_boxes_not_with_their_pairs():
     """Eight times the boxes take far less than 64 times as long."""
     seconds = []

@@ -321,6 +321,7 @@ class TestUploads:
         assert job["state"] == "failed"
         assert "6,000,000 rows" in job["error"]
 
+    @pytest.mark.slow
     def test_compressed_text_that_unfolds(self, app):
         """Sixty kilobytes that become sixty megabytes of one line end in an error."""
         file = app.upload(gzip.compress(b"0" * 60_000_000), "trips.csv.gz").json()
@@ -416,6 +417,7 @@ class TestSettings:
 class TestJobs:
     """Work happens in a process that can be ended at any time."""
 
+    @pytest.mark.slow
     def test_cancel(self, app, city_trips):
         """Canceling ends the process and removes what the job wrote; the next job is not harmed."""
         file = app.give(city_trips)
@@ -532,6 +534,7 @@ ASKED = {
 class TestReleases:
     """What is downloaded is what the command line writes."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
     def test_same_as_the_command(self, app, asked, city_trips, tmp_path, monkeypatch):
         """The command that is shown gives the same bytes, and the zip holds the release and nothing else."""
@@ -563,6 +566,7 @@ class TestReleases:
         assert json.loads(audit)["input"]["zones"] == "zones.parquet"
         assert str(app.folder) not in audit
 
+    @pytest.mark.slow
     def test_private_files(self, app, city_trips, tmp_path):
         """What verifying needs beside the release can be had, apart from it: areas that overlap have two such files."""
         asked = {"grid": "h3:6", "method": "glove-od", "k": 3}
@@ -574,6 +578,7 @@ class TestReleases:
         assert {name for name in found if "/" not in name} == {"out.audit.json", "out.assignment.parquet"}
         assert fv.verify(tmp_path / "out", city_trips).checks
 
+    @pytest.mark.slow
     def test_demo(self, app, tmp_path, monkeypatch):
         """The demo city is what `flowveil demo` leaves beside its release, so that its command can be run, too."""
         file = app.client.post("/api/demo").json()
@@ -613,6 +618,7 @@ class TestReleases:
         }
         assert set(shown) == numbers
 
+    @pytest.mark.slow
     def test_picture_of_groups(self, city_trips, tmp_path):
         """What divides a release stands in its manifest: noise does not, and a group may be called like it."""
         trips = pq.read_table(city_trips).rename_columns({"sex": "scale"})

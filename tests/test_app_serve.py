@@ -56,6 +56,7 @@ class Server:
 class TestServe:
     """The process itself."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
     def test_signals(self, tmp_path, number, code):
         """However it is ended, its folder and its worker go with it."""
@@ -70,6 +71,7 @@ class TestServe:
         assert list(tmp_path.iterdir()) == []
         assert not Path(f"/proc/{worker}").exists()
 
+    @pytest.mark.slow
     def test_killed(self, tmp_path):
         """Killed, it cannot clean up, but its worker ends, and the next server removes what is left."""
         server = Server(tmp_path)
@@ -100,6 +102,7 @@ class TestServe:
         assert "--port" in busy.stderr
         server.end(signal.SIGTERM)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
     def test_missing_extra(self, missing):
         """Without the extra it says what to install."""

@@ -46,6 +46,7 @@ def _ancestors(tree, nodes):
             yield node
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems(), prices, st.integers(1, 20))
 def test_destinations_are_best_for_the_origins(problem, lam, target):

@@ -136,6 +136,7 @@ class TestDocuments:
 class TestDemo:
     """The first thing people try."""
 
+    @pytest.mark.slow
     def test_demo(self, tmp_path, monkeypatch, capsys):
         """It ends with a verified release and says where it is; it does not replace it unasked."""
         monkeypatch.chdir(tmp_path)
@@ -251,6 +252,7 @@ class TestProcess:
         assert done.stderr.splitlines()[0] == "error: there is no file 'nope.csv'"
         assert done.stderr.splitlines()[1].startswith("hint: ")
 
+    @pytest.mark.slow
     def test_closed_pipe(self):
         """A reader that leaves early is no error."""
         command = f"{SCRIPT} methods --json | head -c 1; exit ${{PIPESTATUS[0]}}"
@@ -260,6 +262,7 @@ class TestProcess:
         assert done.stderr == ""
         assert done.stdout == "["
 
+    @pytest.mark.slow
     def test_interrupted(self, tmp_path):
         """Ctrl-C ends with a word, not with a traceback, and leaves nothing."""
         code = "import os, signal, sys, flowveil._cli as c, flowveil as f\n"

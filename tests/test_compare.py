@@ -23,6 +23,7 @@ def flows(city_trips):
     return fv.build_flows(city_trips, "quadtree:2000", bbox=CITY_BBOX, unit="person_id")
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_single_runs(flows):
     """A row has the metrics of the method run by itself, was verified, and knows whether areas are one map."""
     table = fv.compare(flows, ["mosaic", "crosscut"], k=8, verify=True)
@@ -42,6 +43,7 @@ def test_rows_are_those_of_single_runs(flows):
     assert rows["mosaic"]["homogeneous"] is False
 
 
+@pytest.mark.slow
 def test_failures_and_limits_are_rows(flows):
     """A method that cannot keep its promise, and one beyond its time, are rows with a reason; others go on."""
     options = {"atg-dual": {"v_target": 1}}  # origins of single tiles, some with fewer than k persons
@@ -58,6 +60,7 @@ def test_failures_and_limits_are_rows(flows):
         ET.fromstring(comparison_svg(table, "a & b"))  # noqa: S314  our own document
 
 
+@pytest.mark.slow
 def test_demands_of_anonymize(city_trips):
     """Weights, tiles and elsewhere are asked of every method; laplace is a row where a budget of noise is given."""
     flows = fv.build_flows(city_trips, "h3:6", bbox=CITY_BBOX, weight="weight")
@@ -77,6 +80,7 @@ def test_demands_of_anonymize(city_trips):
     assert [row["method"] for row in rows] == ["glove-od", "mosaic", "laplace"]
 
 
+@pytest.mark.slow
 def test_laplace_by_hand(city_zone_trips):
     """Errors of laplace are those of its release, laid out as dense matrices; persons cannot be compared."""
     from flowveil._compare.noisy import _errors
@@ -134,6 +138,7 @@ def test_bad_calls_are_refused_before_anything_runs(flows, arguments):
         fv.compare(flows, **({"methods": ["nested"]} | arguments))
 
 
+@pytest.mark.slow
 def test_command_line(city_trips, tmp_path, capsys):
     """The command prints a Markdown table and writes three private files."""
     arguments = ["compare", str(city_trips), "--grid", "h3:6", "--methods", "suppression,uniform-tiles"]

@@ -211,6 +211,7 @@ def kept(source, where):
         return con.execute(f"SELECT count(*) FROM {relation(con, opened)} WHERE ({condition})").fetchall()[0][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", GOOD)
 def test_good(where, path):
     """What is run keeps the rows that DuckDB keeps by itself, and is checked to the same text again."""
@@ -340,6 +341,7 @@ conditions = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(numbers, numbers), max_size=6), conditions)
 @settings(max_examples=50, deadline=None)
 def test_a_condition_is_the_one_that_was_typed(rows, where):

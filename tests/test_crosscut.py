@@ -24,6 +24,7 @@ def masks(oracle, data):
     return cuts, tuple(np.isin(np.arange(len(tree)), cut) for tree, cut in zip(oracle.trees, cuts, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(problems(), prices, st.data())
 def test_never_above_its_start_and_fixed(problem, lam, data):
@@ -66,6 +67,7 @@ def test_keeps_the_budget(problem):
         assert cost <= loss + 1e-6
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.floats(1, 12))
 def test_precision_is_met(problem, max_gbar):
@@ -82,6 +84,7 @@ def test_precision_is_met(problem, max_gbar):
     assert (tiles[solution.group[solution.group >= 0]] * trips).sum() <= max_gbar * trips.sum() * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.integers(1, 8))
 def test_frontier(problem, points):

@@ -192,6 +192,7 @@ def with_crowds(flows, k, least_weight):
     return replace(flows, people=crowds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["whole", "some", "any", "over matrices"])
 @settings(max_examples=60, deadline=None)
 @given(flows_of_matrices(), st.integers(1, 4), st.integers(0, 4), st.data())
@@ -265,6 +266,7 @@ def test_single_persons_are_not_known():
             getattr(crowds, name)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(flows_of_matrices(), st.integers(1, 3), st.integers(0, 2), requirements)
 def test_cells_are_the_same(flows, k, least_people, requirement):
@@ -361,6 +363,7 @@ def both(trees, demand, k=5):
     return crowds, fv.build_flows(trips, **keywords), {"k": k} | asked
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("trees", TREES)
 @pytest.mark.parametrize("demand", DEMANDS)
@@ -374,6 +377,7 @@ def test_same_release_on_all_trees(trees, demand):
     assert same(actual, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("method", [method.name for method in fv.methods() if method.crowds])
 @pytest.mark.parametrize("demand", ["people", "auto"])

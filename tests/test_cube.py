@@ -86,6 +86,7 @@ def timed_problems(draw):
     return _Timed(flows, Requirement(draw(st.integers(1, 4))), 0, times=times)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(timed_problems())
 def test_three_axes(problem):

@@ -35,6 +35,7 @@ def test_the_files_would_be_run(hostile):
     assert "flowveil" in marks(hostile)
 
 
+@pytest.mark.slow
 def test_compare(hostile, city_trips):
     """Methods that are compared run in processes that load no file of this folder."""
     flows = fv.build_flows(city_trips, "h3:6", unit="person_id")
@@ -59,6 +60,7 @@ def test_app(hostile, city_trips, tmp_path):
     assert marks(hostile) == []
 
 
+@pytest.mark.slow
 def test_compiled_code(hostile, tmp_path):
     """A file of this folder does not say where compiled code is loaded from; the environment may."""
     (Path.cwd() / ".numba_config.yaml").write_text("here")

@@ -22,6 +22,8 @@ QUERY = "SELECT * FROM trips"
 OPTIONS = ["--unit", "person_id", "--weight", "weight", "--grid", "h3:8"]
 LIMIT = 900  # MB, of which Python with all libraries and compiled loops takes about 300
 
+pytestmark = pytest.mark.slow  # a server and a million trips
+
 # Runs the command and prints the most memory it had.
 MEASURED = """
 import sys

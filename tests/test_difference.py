@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,6 +60,7 @@ def smallest_difference(persons, k, one, other):
     return False
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(two_layers())
 def test_what_is_safe_is_safe(case):

@@ -112,6 +112,7 @@ def test_equals_the_plain_rule(problem, method):
     assert not ((rest.group >= 0) & (solution.group >= 0)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TREE_METHODS)
 def test_every_method_reports_and_verifies(city_trips, city_zone_trips, tmp_path, method):
     """With elsewhere the release verifies on grid and zones, and evaluate agrees with its metrics."""
@@ -266,6 +267,7 @@ def elsewhere_of(release):
     return {row["origin"]: row["trips"] for row in rows if row["destination"] == "elsewhere"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["suppression", "mosaic", "crosscut", "glove-od"])
 def test_a_sum_of_two_hidden_flows_is_not_told(tmp_path, method, monkeypatch):
     """Two flows of 9 are missing: their sum of 18 would tell both. It is withheld, and found where it is not."""
@@ -297,6 +299,7 @@ def test_a_sum_of_many_hidden_flows_is_told(tmp_path):
     assert list(elsewhere_of(release).values()) == [20]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_hidden_flows_may_be_anything(data):

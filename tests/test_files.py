@@ -211,6 +211,7 @@ def names_in(folder):
 class TestFolder:
     """A folder and the private files beside it."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["fresh", "one step", "two steps"])
     def test_killed_at_every_step(self, way, tmp_path):
         """All is old or all is new, and so it is when the run that mends is killed too; nothing is lost or left."""
@@ -224,6 +225,7 @@ class TestFolder:
         assert int(steps) > 20
         assert left == "out out.assignment.parquet out.audit.json"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("mode", ["fresh", "overwrite"])
     @pytest.mark.parametrize("way", ["one step", "two steps"])
     def test_ten_at_once(self, way, mode, tmp_path):

@@ -32,6 +32,7 @@ def run_kernel(problem, points):
     return glove_merge.merge_flows(points, problem.flows.trips.copy(), crowd, least, problem.budget)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(hierarchies(14), hierarchies(14), requirements, st.data())
 def test_merges_are_those_of_the_definition(origins, destinations, requirement, data):
@@ -50,6 +51,7 @@ def test_merges_are_those_of_the_definition(origins, destinations, requirement, 
     assert left == sum(int(flows.trips[rows].sum()) for rows in expected[2].values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, "person_id"])
 def test_merges_of_a_city_are_those_of_the_definition(city_trips, unit):
     """The same on a thousand flows of a city, where the tree is deep and is laid anew."""

@@ -89,6 +89,7 @@ def expected(trips, tmp_path_factory):
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_killed_while(stage, trips, expected, temporary, tmp_path):
     """Killed at any stage there is no part of a release; the next run removes what is left and gives the same bytes."""
@@ -110,6 +111,7 @@ def test_killed_while(stage, trips, expected, temporary, tmp_path):
     assert {name: (output / name).read_bytes() for name in FILES} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["reading", "solving"])
 def test_interrupted_while(stage, trips, temporary, tmp_path, monkeypatch):
     """Ctrl-C ends a run at once, says so, and leaves nothing."""

@@ -75,6 +75,7 @@ def test_full_pairs_are_those_of_dense_noise():
     assert same_distribution(histogram(sparse.ravel()), histogram(dense_values(22_500, 0.7, 2))) > ALPHA
 
 
+@pytest.mark.slow
 def test_counts_of_one_release_are_independent():
     """On a matrix of two empty pairs, one with a trip and one with two, all four counts together fit their product."""
     epsilon, draws, most = 1.2, 2_500, 3
@@ -97,6 +98,7 @@ def test_counts_of_one_release_are_independent():
     assert stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > ALPHA
 
 
+@pytest.mark.slow
 def test_how_many_zeros_come_out_positive():
     """Their number is binomial, to the probability of noise above zero."""
     for zeros, scale in ((40, 0.8), (9, 3.0)):

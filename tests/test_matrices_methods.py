@@ -152,6 +152,7 @@ def test_mutant_uncharged_root_split_is_caught_by_the_ledger(monkeypatch):
         daf.daf_homogeneity(Points(cells, np.full(16, 900), (400, 400)), Ledger(2.0))
 
 
+@pytest.mark.slow
 def test_daf_entropy_beats_the_published_grids_on_gaussians():
     """In four dimensions at 1000 a side, on queries of 5 and 10 % around trips: the mean of four random clusters.
 

@@ -228,6 +228,7 @@ def test_verify_finds_what_was_changed(how, cells_folder):
         fv.verify(cells_folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -245,6 +246,7 @@ def test_verify_finds_changed_flows(change, flows_folder):
         fv.verify(flows_folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cells", "flows"])
 def test_query(kind, request, matrix, tiles):
     """The whole is the sum of all counts, as sure as the noise lets it be; halves add up, and are less sure."""
@@ -265,6 +267,7 @@ def test_query(kind, request, matrix, tiles):
         fv.query(folder, stops={1: CITY_BBOX})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cells", "flows"])
 def test_errors_of_a_written_release(kind, request, city_trips):
     """A release is measured against its trips on seeded queries; the figures are those of the release in memory."""
@@ -334,6 +337,7 @@ def test_workloads(matrix):
         make_workload(matrix.points, "2%")
 
 
+@pytest.mark.slow
 def test_more_budget_answers_better(matrix):
     """At a large epsilon the tree is closer than one box, and boxes of single cells would be exact."""
     workload = make_workload(matrix.points, "10%", "records", 100)
@@ -346,6 +350,7 @@ def test_more_budget_answers_better(matrix):
     assert error["eug-border"] < error["uniform"]
 
 
+@pytest.mark.slow
 def test_areas_answer_queries_of_the_grid(city_trips, matrix):
     """The whole box is answered with all trips, and our own method is closer than one box."""
     tiles = fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:8")
@@ -447,6 +452,7 @@ def test_query_of_a_frame(tmp_path):
     assert half.estimate == pytest.approx(fv.query(folder).estimate / 2)
 
 
+@pytest.mark.slow
 def test_advise(capsys):
     """Advice looks at a synthetic city only, and says that trying adds up."""
     assert run(["advise", "--epsilon", "1", "--trips", "3000", "--cells", "40", "--json"]) == 0

@@ -124,6 +124,7 @@ def test_memory_does_not_change_flows(city_trips, hierarchy):
         assert (getattr(bounded.people, name) == getattr(free.people, name)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("memory", "unit"), [("80MB", "person_id"), ("100MB", "")])
 def test_a_release_stays_within_the_memory_allowed(many_trips, tmp_path, memory, unit):
     """The peak of a run that was let through, measured; and two fifths of that memory are refused."""

@@ -65,6 +65,7 @@ def published_flows(draw):
     return flows, Published(origin, destination, trips, np.zeros_like(trips))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(published_flows(), st.integers(1, 9))
 def test_closed_forms_equal_loops(case, k):

@@ -49,6 +49,7 @@ def regions_of(solution):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(hierarchies(12), hierarchies(12), requirements, st.data())
 def test_equals_plain_recursion(origins, destinations, requirement, data):

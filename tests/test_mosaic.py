@@ -17,6 +17,7 @@ from flowveil._problem import LOSSES, Problem, Requirement
 from tests.trees import Oracle, make_flows, prices, problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @settings(max_examples=120, deadline=None)
 @given(data=st.data(), lam=prices)

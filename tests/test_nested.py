@@ -14,6 +14,7 @@ from flowveil._problem import LOSSES
 from tests.trees import Oracle, prices, problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("first", [0, 1])
 @settings(max_examples=80, deadline=None)

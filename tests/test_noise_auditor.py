@@ -91,6 +91,7 @@ TEN = [(at % 4, at // 4 % 4) for at in range(10)]
 THREE = [(0, 0), (0, 0), (3, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "cells"),
     [(grids.uniform, TEN), (grids.mkm, TEN), (daf.daf_entropy, TEN), (daf.daf_entropy, THREE)],
@@ -100,6 +101,7 @@ def test_honest_methods_pass(method, cells):
     assert audit(method, cells, FEWER_RUNS) == set()
 
 
+@pytest.mark.slow
 def test_homogeneity_passes():
     """The same for chosen cuts, with fewer runs: OpenDP picks one minimum at a time."""
     assert audit(daf.daf_homogeneity, TEN, runs=2_000) == set()
@@ -114,11 +116,13 @@ def small_mosaic(points, ledger):
     return Boxes(start, end, leaves.counts, leaves.charged, leaves.pairs.matrix, leaves.pairs.node)
 
 
+@pytest.mark.slow
 def test_noisy_mosaic_passes():
     """Our own method stays within epsilon, structure included."""
     assert audit(small_mosaic, TEN, FEWER_RUNS) == set()
 
 
+@pytest.mark.slow
 def test_mutant_noise_halved(monkeypatch):
     """Noise of half the scale is caught by the auditor, in what is published."""
     honest = draws.add_laplace
@@ -127,6 +131,7 @@ def test_mutant_noise_halved(monkeypatch):
     assert "output" in audit(grids.uniform, TEN)
 
 
+@pytest.mark.slow
 def test_mutant_stop_on_a_true_count(monkeypatch):
     """Stopping by the true count of a node is caught by the auditor, in the structure."""
     true = []
@@ -142,6 +147,7 @@ def test_mutant_stop_on_a_true_count(monkeypatch):
     assert "structure" in audit(daf.daf_entropy, THREE)
 
 
+@pytest.mark.slow
 def test_mutant_exact_total_in_mkm(monkeypatch):
     """Taking the exact total is caught by the auditor, in the structure: 10 trips make 3 parts a side, 9 make 2."""
     monkeypatch.setattr(grids, "noisy_total", lambda points, _: points.totals.astype(float))

@@ -68,6 +68,7 @@ def answer(client, code):
     return wait_for(answered)
 
 
+@pytest.mark.slow
 def test_without_ipywidgets(client):
     """Every step of the way runs in a kernel in which DuckDB can show no progress."""
     for name, code in CELLS.items():

@@ -23,6 +23,7 @@ def cells(flows, solution):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(small_flows(), st.integers(1, 8), st.integers(0, 3), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_equals_stepping(flows, k, levels, filter_budget):

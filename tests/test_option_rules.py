@@ -111,6 +111,7 @@ def check(raised, expected):
     assert not re.search(r"(^|\s)--?[a-z]", re.sub("flowveil .*", "", str(raised.value))), "options of the command line"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("of_flows", "of_release"), FLOWS)
 def test_flows_and_crowds(of_flows, of_release, made, tmp_path, capsys):
     """Wrong combinations of build_flows and anonymize."""

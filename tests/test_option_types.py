@@ -104,6 +104,7 @@ def complaint(call):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_wrong_types(name, made, tmp_path, monkeypatch):
     """Every option of every function: the call works, or ends with a message and a hint."""

@@ -136,6 +136,7 @@ def at_every_door(trips, tmp_path, capsys, options):
 CASES = [(option, text) for option, (_, texts) in GOOD.items() for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("option", "text"), CASES)
 def test_texts_mean_the_same(option, text, trips, tmp_path, capsys):
     """The manifest is the same, whoever was told."""
@@ -149,6 +150,7 @@ def test_texts_mean_the_same(option, text, trips, tmp_path, capsys):
 WRONG = [(option, text) for option, (_, texts) in BAD.items() for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("option", "text"), WRONG)
 def test_texts_are_refused_in_the_same_words(option, text, trips, tmp_path, capsys):
     """Message and hint are the same, and short."""
@@ -203,6 +205,7 @@ class TestMemory:
             "--upload-limit": lambda: run(["serve", "--upload-limit", amount]),
         }
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("amount", "expected"), [("2GiB", 2_147_483_648), ("2GB", 2_000_000_000), ("512 MiB", 2**29)]
     )

@@ -216,6 +216,7 @@ def copy(folder, place):
     return place / "out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutate", "reason"), MUTANTS)
 def test_mutants_are_caught(written, tmp_path, mutate, reason):
     """A release or an assignment that was tampered with does not verify, for the reason that is wrong with it."""
@@ -247,6 +248,7 @@ def test_elsewhere_leaves_nothing_of_its_area_out(written, tmp_path):
     assert flows.num_rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["missing", "junk", "empty"])
 def test_without_an_assignment(written, tmp_path, change, capsys):
     """A missing or broken assignment is refused by verify and evaluate."""

@@ -63,6 +63,7 @@ def publish(flows, method, **demand):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=6, deadline=None)
 @given(towns(), st.integers(1, 3))
@@ -117,6 +118,7 @@ def test_both_ends_have_enough_tiles(trips, min_tiles, method):
 class TestAuto:
     """`--k-weight auto` is k times the mean weight, and the release does not say how much that is."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("unit", ["person_id", None])
     @settings(max_examples=8, deadline=None)
     @given(trips=towns())

@@ -80,6 +80,7 @@ def persons_by_flow(release, trips, resolution):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mosaic", "odkanon"])
 def test_a_release_is_measured_from_both_sides(city_trips, tmp_path, capsys, method):
     """A release by trips is held against persons and people that it knows nothing of; flows below are counted."""

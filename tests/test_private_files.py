@@ -103,6 +103,7 @@ def test_private(name, made, tmp_path, capsys):
     assert {path.stat().st_mode & 0o777 for path in new if path.is_dir()} <= {0o700}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*PRIVATE, *PUBLIC])
 def test_not_overwritten_unasked(name, made, tmp_path, capsys):
     """A second run says what exists and touches nothing; with --overwrite it replaces it."""

@@ -23,6 +23,7 @@ def trips(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "total"), [(None, 700_000), ("trip_id % 2 = 0", None)])
 def test_engine_tells_how_far_it_is(where, total, trips):
     """Rows are told as they are read, up to all of them; how many there will be only where that is known before."""

@@ -26,6 +26,7 @@ def write(table, path):
         writer.add_key_value_metadata(table.schema.metadata or {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("places", ["h3", "h3-binary", "quadtree", "ward", "columns"])
 def test_every_method_on_every_kind_of_places(city_trips, city_zone_trips, tmp_path, method, places):
@@ -66,6 +67,7 @@ def test_weights_and_tiles_are_protected_too(city_trips, tmp_path, method):
     assert release.manifest["promise"]["k_weight"] == 1_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_one_heavy_traveler_is_never_published(tmp_path, method):
     """One person who makes 50 identical trips, with a weight of 5,000, is in no flow of fewer than 10 persons."""

@@ -94,6 +94,7 @@ def test_warning_on_the_command_line(tmp_path, capsys):
     assert "outside of the bbox" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", BOX_METHODS)
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
@@ -126,6 +127,7 @@ def test_the_range_holds_the_truth(method, data):
     assert answer.inside <= answer.boxes
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_the_range_of_areas_holds_the_truth(data):

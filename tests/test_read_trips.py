@@ -132,6 +132,7 @@ def expected():
     return arrays(fv.build_flows(CITY, "h3:8", unit="person_id", weight="weight"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_same_trips_from_everywhere(name, tmp_path, expected):
     """The same trips give the same flows from every kind of file, frame and table."""
@@ -166,6 +167,7 @@ def test_folder_skips_what_is_no_data(tmp_path):
 ODD_PATHS = ("it's", 'a"b', "Zürich ☃", "a b", "a[1]", "a*", "a?", "a{b,c}", "a#1", "100%", "$HOME", "~", "-o", "x=1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_odd_path(ending, tmp_path):
     """Paths are taken as they are; what looks like a pattern does not read the file beside it."""
@@ -431,6 +433,7 @@ class TestSelection:
 
         assert fv.build_flows(table, "h3:2", bbox=box).total == 4
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("where", "kept"),
         [
@@ -606,6 +609,7 @@ LON = st.one_of(st.floats(4.4, 4.6), st.sampled_from([None, math.nan, math.inf, 
 LAT = st.one_of(st.floats(50.3, 50.4), st.sampled_from([None, math.nan, -math.inf, 90.5, -90.0]))
 
 
+@pytest.mark.slow
 @given(rows=st.lists(st.tuples(LON, LAT, LON, LAT), min_size=1, max_size=25))
 @SLOW
 def test_points_are_counted_by_cell(rows, tmp_path):

@@ -174,6 +174,7 @@ def test_totals_do_not_count_twice(city_zone_trips):
     assert found.share == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_keys_come_from_the_manifest(city_zone_trips):
     """A group may have the name of a measure: what divides a release stands in its manifest."""
     zones = city_zone_trips.parent / "zones.parquet"

@@ -119,6 +119,7 @@ def test_areas_without_times_serve_all_of_time(hierarchy, tmp_path):
     assert [(row["time"], row["time_end"]) for row in release.flows.to_pylist()] == [ends]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

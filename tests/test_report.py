@@ -346,6 +346,7 @@ class TestWriting:
 class TestPrivate:
     """What was lost is written beside the folder, for its owner's eyes."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["mosaic", "ward", "elsewhere", "noisy", "cells", "trajectories"])
     def test_every_kind(self, releases, kind, tmp_path, city_trips):
         """It is beside the folder, says what it is, and leaves the folder as it was."""
@@ -361,6 +362,7 @@ class TestPrivate:
         assert block(beside.read_text(), "drawing")["private"]["tables"]
         assert {item.name: item.read_bytes() for item in folder.iterdir()} == before
 
+    @pytest.mark.slow
     def test_metrics(self, releases, tmp_path):
         """It shows what `evaluate` measures, the chosen point of the frontier among them."""
         folder = copy(releases, "mosaic", tmp_path)
@@ -376,6 +378,7 @@ class TestPrivate:
         shares = [share for share, _ in found["frontier"]]
         assert min(shares) <= expected["suppressed"] <= max(shares)
 
+    @pytest.mark.slow
     def test_left_out_by_hour(self, releases, tmp_path):
         """Shares by hour, weighted with the trips of each, are what the audit says was left out."""
         folder = copy(releases, "mosaic", tmp_path)

@@ -125,6 +125,7 @@ def solve_and_sign(asking, folder, function, part):
     return os.getpid(), function(part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["odkanon", "atg-dual"])
 def test_two_processes_find_the_same(name, helped, tmp_path):
     """Solutions of a helper are those of this process to the last bit, and it is gone afterwards."""
@@ -157,6 +158,7 @@ def fail_elsewhere(asking, folder, how, part):
     return os.getpid(), part * part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [partial(os._exit, 3), refuse], ids=["death", "error"])
 def test_a_helper_that_fails_is_no_loss(how, helped, tmp_path):
     """What a helper had taken when it died is done here."""
@@ -245,6 +247,7 @@ spread.over_cores(partial(sleep, sys.argv[1]), range(40), ())
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_no_helper(tmp_path):
     """When the asking process is killed, its helper ends in the middle of a part."""
     script, seen = tmp_path / "asking.py", tmp_path / "seen"

@@ -133,6 +133,7 @@ def test_cores_change_nothing(problem):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TREE_METHODS if name != "suppression"])
 @settings(max_examples=30, deadline=None)
 @given(problem=many_matrices())
@@ -278,6 +279,7 @@ def release_of(trips, folder, method="mosaic", k=5, options=None, **keywords):
     return release
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", TREE_METHODS)
 def test_every_tree_method_publishes_groups(method, trips, tmp_path):
     """A release by sex and time verifies, and recounting it by hand gives the same."""
@@ -290,6 +292,7 @@ def test_every_tree_method_publishes_groups(method, trips, tmp_path):
     assert fv.evaluate(tmp_path / "out", trips) == release.metrics()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -579,6 +582,7 @@ def test_nothing_to_publish_beside_a_release(tmp_path):
         fv.anonymize(fv.build_flows(table, zones=zones, by="sex"), "suppression", k=10, beside=tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_nobody_can_tell_a_few_from_none():
     """An attacker who knows the rules learns of no groups that they are one or two persons, by trying all tables.
 

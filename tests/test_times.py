@@ -33,6 +33,7 @@ def index(steps, times, aware):
     return np.asarray(steps.index(pa.array(times, pa.int64()), pa.array(aware)).to_numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("name", STEPS)
 @settings(max_examples=20, deadline=None)

@@ -89,6 +89,7 @@ def test_log_cost_alignment_is_the_cheapest(first, second):
     assert actual == pytest.approx(plain_log_cost(a, b, alone))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", BASELINES)
 @pytest.mark.parametrize("k", [2, 5])
 def test_clusters_and_counts(method, k):

@@ -52,6 +52,7 @@ def test_same_merges(users, k, variant, most, memory):
     assert suppressed == actual.suppressed_users
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(small_sets(most_users=9), st.integers(2, 4), st.sampled_from(["strict", "loose"]), st.booleans(), st.booleans())
 def test_short_lists_and_wide_numbers(users, k, variant, sweep, wide):
@@ -70,6 +71,7 @@ def test_short_lists_and_wide_numbers(users, k, variant, sweep, wide):
     assert expected == actual.merges
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(small_sets(most_users=4), st.booleans())
 def test_stretch_of_merged_groups(users, wide):

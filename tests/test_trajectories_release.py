@@ -72,6 +72,7 @@ def test_order_of_rows_does_not_matter(records):
     assert expected.members.equals(actual.members)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(small_sets(), st.integers(2, 3), st.sampled_from(trajectories.VARIANTS), st.sampled_from([None, ("3km", "2h")]))
 def test_every_release_verifies(tmp_path, users, k, variant, most):
@@ -131,6 +132,7 @@ def test_a_user_without_samples_is_no_crowd():
         trajectories.anonymize(_rows(*_APART), 2, bbox=(-1, -1, 1, 1), max_extent="1km", max_duration="6h")
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     st.one_of(small_sets(), scattered_sets()),

@@ -386,6 +386,7 @@ print(*sorted(path.name for path in folder.iterdir()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fresh", "overwrite"])
 def test_killed_at_any_moment(mode, tmp_path):
     """Whatever moment kills the process, the folder is whole, with the audit file of its own, or absent."""
