@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flowveil as fv
-from flowveil._release import write
+from flowveil._folder import writing
 from flowveil.synthetic import City
 from tests.waiting import run_program
 
@@ -231,7 +231,7 @@ class TestFailure:
     @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt(), MemoryError()])
     def test_no_table_can_be_written(self, call, error, release, tmp_path, monkeypatch):
         """Neither a folder nor an audit file nor parts of them stay."""
-        break_at(monkeypatch, write.pq, "ParquetWriter", call, error)
+        break_at(monkeypatch, writing.pq, "ParquetWriter", call, error)
 
         with pytest.raises(type(error)):
             release.write(tmp_path / "out")
@@ -241,7 +241,7 @@ class TestFailure:
     @pytest.mark.parametrize(
         ("owner", "name", "call"),
         [
-            (write.pq, "ParquetWriter", 2),
+            (writing.pq, "ParquetWriter", 2),
             (Path, "chmod", 1),
             (os, "fsync", 3),
             (Path, "rename", 1),
