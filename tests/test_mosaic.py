@@ -207,10 +207,8 @@ def test_compiled_loops_equal_plain_ones(problem, lam):
     assert choice.tolist() == plain_choice.tolist()
     assert cost.tolist() == plain_cost.tolist()
     assert lost.tolist() == plain_lost.tolist()
-    published, *sums = kernels.publish(*bounds, choice, cells)
-    plain_published, *plain_sums = kernels._publish(*bounds, choice, cells)
-    assert published.tolist() == plain_published.tolist()
-    assert sums == plain_sums
+    published = kernels.publish(*bounds, choice, cells)
+    assert published.tolist() == kernels._publish(*bounds, choice, cells).tolist()
     start, child = kernels.children(*bounds, cube.parent)
     plain_start, plain_child = kernels._children(*bounds, cube.parent)
     assert start.tolist() == plain_start.tolist()

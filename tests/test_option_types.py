@@ -58,7 +58,7 @@ def made(tmp_path_factory):
         trajectories.baseline: {"trajectories": read, "method": "w4m", "k": 2},
         trajectories.gap: {"trajectories": read, "ks": [2], "generalize": False},
         trajectories.read_release: {"path": paths},
-        trajectories.verify: {"release": paths, "samples": samples},
+        trajectories.verify: {"path": paths, "against": samples},
         trajectories.evaluate: {"path": paths, "against": samples},
         synthetic.phones: {"users": 3, "samples": 2},
         synthetic.City: {"persons": 10},

@@ -18,7 +18,7 @@ from flowveil._folder.json import read_json
 from flowveil._folder.lock import hold_place
 from flowveil._folder.names import BESIDE
 from flowveil._folder.scratch import own_folder
-from flowveil._options import check_path
+from flowveil._options import check_flag, check_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def find_target(path: str | Path, kind: str) -> Path:
 
 def check_file(path: str | Path, *, overwrite: bool) -> Path:
     """Return the file to write, or raise if it may not be written."""
-    _check_flag(overwrite)
+    check_flag(overwrite, "overwrite")
     target = find_target(path, "file")
     if target.exists():
         if not target.is_file():
@@ -60,7 +60,7 @@ def check_file(path: str | Path, *, overwrite: bool) -> Path:
 
 def check_folder(path: str | Path, kind: str, is_own: Callable[[Path], bool], *, overwrite: bool) -> Path:
     """Return the folder to write, or raise if it may not be; is_own: whether one that is there is of its kind."""
-    _check_flag(overwrite)
+    check_flag(overwrite, "overwrite")
     target = find_target(path, "folder")
     settle(target)
     if target.exists():
@@ -72,12 +72,6 @@ def check_folder(path: str | Path, kind: str, is_own: Callable[[Path], bool], *,
             hint = "flowveil overwrites nothing but releases, comparisons and exports of its own"
             raise InputError(f"the folder {str(path)!r} is not {kind}", hint)
     return target
-
-
-def _check_flag(overwrite: object) -> None:
-    """Raise unless this is True or False: whoever writes "no" wants nothing replaced."""
-    if overwrite is not True and overwrite is not False:
-        raise InputError(f"overwrite is {overwrite!r}", "overwrite is True or False")
 
 
 @contextmanager

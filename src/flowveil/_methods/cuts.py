@@ -72,15 +72,16 @@ class Splits:
 
         cube = self.cube
 
-        def follow(run: Run) -> tuple[ChoiceArray, IntArray, int, float]:
+        def follow(run: Run) -> tuple[ChoiceArray, IntArray]:
             choice = choose(run)
-            return choice, *kernels.publish(run.cells.start, run.cells.stop, choice, self._cells)
+            return choice, kernels.publish(run.cells.start, run.cells.stop, choice, self._cells)
 
         followed = at_once(follow, cube.runs)
-        suppressed = cube.total - sum(trips for _, _, trips, _ in followed)
-        loss = sum(loss for _, _, _, loss in followed) + cube.price * suppressed
-        choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _, _, _ in followed)])
-        published = np.concatenate([np.zeros(0, np.int64), *(published for _, published, _, _ in followed)])
+        choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _ in followed)])
+        published = np.concatenate([np.zeros(0, np.int64), *(published for _, published in followed)])
+        suppressed = cube.total - int(cube.trips[published].sum())
+        # Over all runs at once: the last bit of a sum of floats depends on what is added to what.
+        loss = float(self.loss[published].sum()) + cube.price * suppressed
         return Cut(cube, lam, loss, suppressed, choice, published)
 
     @cached_property

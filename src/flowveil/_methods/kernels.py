@@ -84,18 +84,13 @@ def _choose(price: float, first: int, stop: int, cells: Cells) -> tuple[ChoiceAr
 choose = njit(cache=True, nogil=True)(_choose)
 
 
-def _publish(first: int, stop: int, choice: ChoiceArray, cells: Cells) -> tuple[IntArray, int, float]:
-    """Follow the choices (by cell of the run) down from cells without parents.
-
-    Returns the cells that are published, their trips and their loss.
-    """
-    trips, loss, parent = cells.trips, cells.loss, cells.parent
+def _publish(first: int, stop: int, choice: ChoiceArray, cells: Cells) -> IntArray:
+    """Follow the choices (by cell of the run) down from cells without parents; return the cells that are published."""
+    parent = cells.parent
     axes = len(parent)
     reached = np.zeros(stop - first, np.bool_)
     published = np.empty(stop - first, np.int64)
     count = 0
-    sum_of_trips = 0
-    sum_of_loss = 0.0
     for cell in range(first, stop):
         here = cell - first
         top = True
@@ -109,9 +104,7 @@ def _publish(first: int, stop: int, choice: ChoiceArray, cells: Cells) -> tuple[
         if reached[here] and choice[here] == 0:
             published[count] = cell
             count += 1
-            sum_of_trips += trips[cell]
-            sum_of_loss += loss[cell]
-    return published[:count].copy(), sum_of_trips, sum_of_loss
+    return published[:count].copy()
 
 
 publish = njit(cache=True, nogil=True)(_publish)

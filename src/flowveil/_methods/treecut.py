@@ -23,7 +23,7 @@ def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
     cells = kernels.Cells(tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
     choice, _, _ = kernels.choose(0.0, 0, len(tree), cells)
     inside = np.zeros(len(tree), bool)
-    inside[kernels.publish(0, len(tree), choice, cells)[0]] = True
+    inside[kernels.publish(0, len(tree), choice, cells)] = True
     above = np.zeros(len(tree), bool)
     node = tree.parent[inside]
     while (node := node[node >= 0]).size:

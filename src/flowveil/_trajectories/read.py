@@ -101,7 +101,7 @@ def check_trajectories(value: object) -> Trajectories:
 
 def parse_min_samples(value: object) -> int:
     """Return how many samples a user must have."""
-    return parse_whole(value, "min_samples", "give --min-samples 1 or more")
+    return parse_whole(value, "min_samples, the least number of samples,", "give --min-samples 1 or more")
 
 
 def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
