@@ -199,7 +199,7 @@ def test_compiled_loops_equal_plain_ones(problem, lam):
     """Numba changes the speed only."""
     cube = problem.cube
     bounds = (0, len(cube))
-    cells = kernels.Cells(cube.trips, cube.loss, cube.parent, cube.splittable, cube.withheld)
+    cells, links = mosaic_splits(cube)._cells, cube.links
 
     choice, cost, lost = kernels.choose(float(lam), *bounds, cells)
     plain_choice, plain_cost, plain_lost = kernels._choose(float(lam), *bounds, cells)
@@ -209,8 +209,9 @@ def test_compiled_loops_equal_plain_ones(problem, lam):
     assert lost.tolist() == plain_lost.tolist()
     published = kernels.publish(*bounds, choice, cells)
     assert published.tolist() == kernels._publish(*bounds, choice, cells).tolist()
-    start, child = kernels.children(*bounds, cube.parent)
-    plain_start, plain_child = kernels._children(*bounds, cube.parent)
-    assert start.tolist() == plain_start.tolist()
-    for row, plain_row, count in zip(child, plain_child, start[:, -1], strict=True):
-        assert row[:count].tolist() == plain_row[:count].tolist()
+    compiled, plain = (
+        find(*bounds, links.first_split, links.first_above, links.above)
+        for find in (kernels.find_parts, kernels._find_parts)
+    )
+    assert compiled.start.tolist() == plain.start.tolist()
+    assert compiled.part.tolist() == plain.part.tolist()

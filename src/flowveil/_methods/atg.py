@@ -12,6 +12,7 @@ from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of, front
 from flowveil._methods.steer import steer
 from flowveil._methods.volumes import AUTO, origin_cut, positive, targets
 from flowveil._places import ROOT
+from flowveil._problem import by_split
 
 if TYPE_CHECKING:
     from flowveil._problem import Problem, Solution
@@ -74,4 +75,4 @@ def _splits(problem: Problem, target: float) -> Splits:
     allowed = cube.splittable.copy()
     allowed[0] &= above[origin]
     allowed[1] &= inside[origin]
-    return Splits(cube, allowed, np.where(inside[origin], cube.loss, np.inf))
+    return Splits(cube, by_split(allowed), np.where(inside[origin], cube.loss, np.inf))

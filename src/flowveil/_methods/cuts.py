@@ -14,13 +14,13 @@ from flowveil._problem import Solution
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._methods.kernels import Cells
-    from flowveil._places import Hierarchy
+    from flowveil._places import Ways
     from flowveil._problem import Cube, Problem, Run
 
     ChoiceArray = npt.NDArray[np.int8]
@@ -35,7 +35,7 @@ class Cut:
     lam: float  # what a withheld trip costs
     loss: float  # of the published cells, and of the withheld trips apart from `lam`
     suppressed: int  # trips
-    choice: ChoiceArray  # by cell: publish (0), split along an axis (from 1), withhold (-1)
+    choice: ChoiceArray  # by cell: publish (0), one of its splits (from 1), withhold (-1)
     published: IntArray  # cells, ascending
 
     def value(self, lam: float) -> float:
@@ -45,10 +45,10 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """A family of cuts: all that split cells only where `allowed` (one row an axis) and publish at finite loss."""
+    """A set of cuts: all that use only splits that are `allowed` and publish at finite loss."""
 
     cube: Cube
-    allowed: BoolArray
+    allowed: BoolArray  # by split
     loss: FloatArray
 
     def best(self, lam: float) -> Cut:
@@ -56,7 +56,7 @@ class Splits:
         return self._cut(lam, lambda run: self.choose(run, lam)[0])
 
     def choose(self, run: Run, lam: float) -> Decision:
-        """Return the best choice in every cell of a run, and cost and withheld trips of the best split of each axis."""
+        """Return the best choice in every cell of a run, and by split of the run its cost and the trips withheld."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
         decision: Decision = kernels.choose(lam + self.cube.price, run.cells.start, run.cells.stop, self._cells)
@@ -89,25 +89,30 @@ class Splits:
         """The cells, as compiled loops take them."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-        return kernels.Cells(self.cube.trips, self.loss, self.cube.parent, self.allowed, self.cube.withheld)
+        links = self.cube.links
+        return kernels.Cells(
+            self.cube.trips, self.loss, links.first_split, self.allowed, links.withheld, links.first_above, links.above
+        )
 
     @cached_property
     def least_suppressed(self) -> int:
-        """The fewest trips that any cut of the family suppresses."""
+        """The fewest trips that any of the cuts suppresses."""
         return Splits(self.cube, self.allowed, np.where(np.isfinite(self.loss), 0.0, np.inf)).best(1.0).suppressed
 
 
 def mosaic_splits(cube: Cube) -> Splits:
     """Allow every split."""
-    return Splits(cube, cube.splittable, cube.loss)
+    return Splits(cube, cube.links.splittable, cube.loss)
 
 
 def nested_splits(cube: Cube, order: tuple[int, ...]) -> Splits:
     """Allow a split along an axis only while the axes after it in `order` are whole."""
-    allowed = cube.splittable.copy()
+    links = cube.links
+    allowed = links.splittable.copy()
+    cell = np.repeat(np.arange(len(cube)), np.diff(links.first_split))
     for position, axis in enumerate(order):
         for later in order[position + 1 :]:
-            allowed[axis] &= cube.node[later] == ROOT
+            allowed &= (links.axis != axis) | (cube.node[later] == ROOT)[cell]
     return Splits(cube, allowed, cube.loss)
 
 
@@ -139,6 +144,7 @@ def solution_of(
         first=first,
         areas=areas,
         time=times[0] if times else None,
+        families=problem.families if problem.several else None,
     )
 
 
@@ -146,50 +152,48 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> In
     """Return for the tile pairs of a run of matrices the published cell that holds each, -1 where none does."""
     from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-    cube, axes, (first, stop) = cut.cube, problem.axes, (run.cells.start, run.cells.stop)
-    nodes = cube.node[:, first:stop]
+    cube, links, (first, stop) = cut.cube, cut.cube.links, (run.cells.start, run.cells.stop)
     top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)[run.matrices]
+    rank = tuple(
+        np.stack([axis.low[axis.leaf[records]] for axis in dimension.axes]) for dimension in problem.dimensions
+    )
+    parts = kernels.find_parts(first, stop, links.first_split, links.first_above, links.above)
     cell: IntArray = kernels.cell_of_records(
-        first,
-        np.repeat(top, np.diff(problem.flows.edges)[run.matrices]),
-        cut.choice[first:stop],
-        kernels.children(first, stop, cube.parent),
-        kernels.Bounds(
-            _stack(nodes.shape, (axis.low[row] for axis, row in zip(axes, nodes, strict=True))),
-            _stack(
-                nodes.shape, ((axis.low + axis.hierarchy.tiles)[row] for axis, row in zip(axes, nodes, strict=True))
-            ),
-        ),
-        _stack((len(axes), records.stop - records.start), (axis.low[axis.leaf[records]] for axis in axes)),
+        kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank),
+        kernels.Chosen(first, int(links.first_split[first]), cut.choice[first:stop], parts),
+        links.first_split,
+        links.axis,
+        cube.node,
+        tuple(dimension.family.ways for dimension in problem.dimensions),
     )
     return cell
 
 
-def _stack(shape: tuple[int, ...], rows: Iterable[IntArray]) -> IntArray:
-    """Return rows as one array; each is made when its turn comes, so that memory never holds all of them twice."""
-    table = np.empty(shape, np.int64)
-    for place, row in enumerate(rows):
-        table[place] = row
-    return table
-
-
 def maps_of(problem: Problem, cut: Cut, axis: int) -> tuple[IntArray, ...]:
     """Return by matrix the areas of an axis that is split before the other: where its splits end, published or not."""
-    cube, tree = cut.cube, problem.axes[axis].hierarchy
-    split = np.flatnonzero((cube.node[1 - axis] == ROOT) & (cut.choice == axis + 1))
-    bounds = pairwise(np.searchsorted(split, cube.edges).tolist())
-    return tuple(_ends(tree, cube.node[axis][split[start:stop]]) for start, stop in bounds)
+    cube, links, ways = cut.cube, cut.cube.links, problem.dimensions[axis].family.ways
+    cells = np.flatnonzero((cube.node[1 - axis] == ROOT) & (cut.choice > 0))
+    split = links.first_split[cells] + cut.choice[cells] - 1
+    chosen = links.axis[split] == axis
+    cells, split = cells[chosen], split[chosen]
+    area = cube.node[axis][cells]
+    # Splits along origins come first: before those along destinations stand all of the root of the origins.
+    others = np.diff(problem.dimensions[0].family.ways.first_way)[ROOT] if axis else 0
+    node = ways.way[ways.first_way[area] + split - links.first_split[cells] - others]
+    bounds = pairwise(np.searchsorted(cells, cube.edges).tolist())
+    return tuple(_ends(ways, area[start:stop], node[start:stop]) for start, stop in bounds)
 
 
-def _ends(tree: Hierarchy, split: IntArray) -> IntArray:
-    """Return the nodes at which a tree ends when the nodes given are split, if they are reached."""
-    is_split = np.zeros(len(tree), bool)
-    is_split[split] = True
+def _ends(ways: Ways, area: IntArray, node: IntArray) -> IntArray:
+    """Return the areas that remain when the areas given are split into the children of a node each, where reached."""
+    splitter = np.full(len(ways.first_way) - 1, -1, np.int64)
+    splitter[area] = node
     ends: list[IntArray] = []
-    nodes = np.array([ROOT], np.int64)
-    while nodes.size:
-        ends.append(nodes[~is_split[nodes]])
-        above = nodes[is_split[nodes]]
-        spans = zip(tree.first_child[above].tolist(), tree.end_child[above].tolist(), strict=True)
-        nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
+    areas = np.array([ROOT], np.int64)
+    while areas.size:
+        ends.append(areas[splitter[areas] < 0])
+        nodes = splitter[areas[splitter[areas] >= 0]]
+        spans = zip(ways.first_child[nodes].tolist(), ways.end_child[nodes].tolist(), strict=True)
+        children = [ways.area[start:end] for start, end in spans]
+        areas = np.concatenate(children or [np.zeros(0, np.int64)])
     return np.sort(np.concatenate(ends))

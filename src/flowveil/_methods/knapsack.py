@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._methods.cuts import Cut, Splits, solution_of
+from flowveil._methods.cuts import Cut, mosaic_splits, solution_of
 from flowveil._methods.frontier import frontier_point
 from flowveil._methods.steer import check_budget
 from flowveil._methods.volumes import AUTO, origin_cut, targets
@@ -85,4 +85,4 @@ def _as_cut(cube: Cube, inside: BoolArray, above: BoolArray, publish: BoolArray)
     while (cell := np.unique(cell[cell >= 0])).size:
         choice[cell] = 2
         cell = cube.parent[1, cell]
-    return Splits(cube, cube.splittable, cube.loss).measure(choice, 0.0)
+    return mosaic_splits(cube).measure(choice, 0.0)

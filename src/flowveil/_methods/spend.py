@@ -15,7 +15,7 @@ from flowveil._processes import at_once
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._methods.cuts import Cut, Decision, Splits
-    from flowveil._methods.kernels import Children
+    from flowveil._methods.kernels import Parts
 
 ROUNDING = 1e-9  # relative gain that is none
 _CHUNK = 1_000  # splits that are looked at together
@@ -26,12 +26,12 @@ class _Useful(NamedTuple):
 
     rate: FloatArray  # gain for each trip lost, negative: what sorts first is best
     cell: IntArray
-    axis: IntArray
+    way: IntArray  # which split of the cell, from 0
     lost: IntArray  # trips
 
     def take(self, rows: IntArray) -> _Useful:
         """Return some of them."""
-        return _Useful(self.rate[rows], self.cell[rows], self.axis[rows], self.lost[rows])
+        return _Useful(self.rate[rows], self.cell[rows], self.way[rows], self.lost[rows])
 
 
 def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None) -> Cut:
@@ -45,14 +45,14 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
     matrices: dict[int, _Matrix] = {}
     over = np.inf if excess is None else float(excess[cut.published].sum())
     while over > 0 and (step := waiting.pop(left)) is not None:
-        cell, axis, lost = step
-        if choice[cell]:  # along another axis
+        cell, way, lost = step
+        if choice[cell]:  # another way
             continue
         left -= lost
         (number,) = splits.cube.matrix_of(np.array([cell])).tolist()
         if number not in matrices:
             matrices[number] = _Matrix(splits, number, lam)
-        choice[cell] = axis + 1
+        choice[cell] = way + 1
         cells = matrices[number].take_over(choice, cell)
         waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, cells, left, lam))
         if excess is not None:
@@ -64,12 +64,12 @@ class _Waiting:
     """Splits that wait for their turn, best first. Most never get it, so only some of them are put in order."""
 
     def __init__(self, useful: _Useful) -> None:
-        self.rest = useful.take(np.lexsort((useful.axis, useful.cell, useful.rate)))
+        self.rest = useful.take(np.lexsort((useful.way, useful.cell, useful.rate)))
         self.done = 0  # of the rest
         self.heap: list[tuple[float, int, int, int]] = []
 
     def pop(self, left: int) -> tuple[int, int, int] | None:
-        """Return cell, axis and lost trips of the best split that fits."""
+        """Return cell, way and lost trips of the best split that fits."""
         while True:
             while self.done < len(self.rest.rate) and (not self.heap or self._next() < self.heap[0][:3]):
                 chunk = np.arange(self.done, min(self.done + _CHUNK, len(self.rest.rate)))
@@ -77,9 +77,9 @@ class _Waiting:
                 self.done += _CHUNK
             if not self.heap:
                 return None
-            _, cell, axis, lost = heapq.heappop(self.heap)
+            _, cell, way, lost = heapq.heappop(self.heap)
             if lost <= left:
-                return cell, axis, lost
+                return cell, way, lost
 
     def add(self, useful: _Useful) -> None:
         """Let more splits wait."""
@@ -88,7 +88,7 @@ class _Waiting:
 
     def _next(self) -> tuple[float, int, int]:
         rest, at = self.rest, self.done
-        return float(rest.rate[at]), int(rest.cell[at]), int(rest.axis[at])
+        return float(rest.rate[at]), int(rest.cell[at]), int(rest.way[at])
 
 
 class _Matrix:
@@ -105,7 +105,7 @@ class _Matrix:
         best, published, stack = self.decision[0], [], [cell]
         while stack:
             above = stack.pop()
-            for below in self._children(above, int(choice[above]) - 1):
+            for below in self._parts_of(above, int(choice[above]) - 1):
                 choice[below] = best[below - self.first]
                 if choice[below] > 0:
                     stack.append(below)
@@ -113,17 +113,19 @@ class _Matrix:
                     published.append(below)
         return np.array(published, np.int64)
 
-    def _children(self, cell: int, axis: int) -> list[int]:
-        start, child = self._links
-        below: list[int] = child[axis, start[axis, cell - self.first] : start[axis, cell - self.first + 1]].tolist()
-        return below
+    def _parts_of(self, cell: int, way: int) -> list[int]:
+        first = self.cube.links.first_split
+        split = int(first[cell] - first[self.first]) + way
+        parts: list[int] = self._parts.part[self._parts.start[split] : self._parts.start[split + 1]].tolist()
+        return parts
 
     @cached_property
-    def _links(self) -> Children:
+    def _parts(self) -> Parts:
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-        links: Children = kernels.children(self.first, self.stop, self.cube.parent)
-        return links
+        links = self.cube.links
+        parts: Parts = kernels.find_parts(self.first, self.stop, links.first_split, links.first_above, links.above)
+        return parts
 
 
 def _all_useful(splits: Splits, cut: Cut, left: int, lam: float) -> _Useful:
@@ -141,10 +143,14 @@ def _all_useful(splits: Splits, cut: Cut, left: int, lam: float) -> _Useful:
 
 def _useful(splits: Splits, decision: Decision, first: int, cells: IntArray, left: int, lam: float) -> _Useful:
     """Return the useful splits of cells; the decision is that of a run of cells from `first` on."""
-    cost, lost = (values[:, cells - first] for values in decision[1:])
-    loss = splits.loss[cells]
+    begin = splits.cube.links.first_split
+    sizes = (begin[cells + 1] - begin[cells]).astype(np.int64)
+    cell = np.repeat(cells, sizes)
+    way = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    split = begin[cell] + way - begin[first]
+    cost, lost = (values[split] for values in decision[1:])
+    loss = splits.loss[cell]
     gain = loss - (cost - lam * lost)
-    axis, position = np.nonzero((gain > ROUNDING * loss) & (lost <= left))
-    price = lost[axis, position]
-    rate = gain[axis, position] / np.maximum(price, ROUNDING)
-    return _Useful(-rate, cells[position], axis, price.astype(np.int64))
+    good = np.flatnonzero((gain > ROUNDING * loss) & (lost <= left))
+    rate = gain[good] / np.maximum(lost[good], ROUNDING)
+    return _Useful(-rate, cell[good], way[good], lost[good].astype(np.int64))

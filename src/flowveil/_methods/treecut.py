@@ -18,9 +18,9 @@ def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
     """
     from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-    parent = tree.parent[None, :].astype(np.int32)
-    nothing = np.zeros((1, len(tree)))
-    cells = kernels.Cells(tree.tiles, cost, parent, ~tree.is_leaf[None, :], nothing)
+    each = np.arange(len(tree) + 1, dtype=np.int32)  # a node has one split and one parent
+    nothing = np.zeros(len(tree))
+    cells = kernels.Cells(tree.tiles, cost, each, ~tree.is_leaf, nothing, each, tree.parent.astype(np.int32))
     choice, _, _ = kernels.choose(0.0, 0, len(tree), cells)
     inside = np.zeros(len(tree), bool)
     inside[kernels.publish(0, len(tree), choice, cells)] = True

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._places.family import Family
 from flowveil._places.rectangles import RectangleAreas
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._places.hierarchy import Hierarchy
-    from flowveil._places.places import AreaTable, Places
+    from flowveil._places.places import AreaTable, Numbered, Places
 
 
 @dataclass(frozen=True, eq=False)
 class NodeAreas:
-    """Nodes of a tree as areas of one axis."""
+    """Nodes of a tree, or areas of a family, as areas of one axis."""
 
     places: Places
-    hierarchy: Hierarchy
+    hierarchy: Numbered
 
     def ids(self, numbers: IntArray) -> list[str]:
         """Return the ids of nodes."""
@@ -43,19 +43,11 @@ class NodeAreas:
         return self.places.square_kilometers(self.hierarchy, numbers)
 
     def inside(self, numbers: IntArray) -> list[IntArray]:
-        """Return for each node (all distinct) which leaves lie under it, as places in the list of leaves."""
-        position = np.full(len(self.hierarchy) + 1, -1, np.int64)  # the last entry is above the root
-        position[numbers] = np.arange(len(numbers))
-        node = np.flatnonzero(self.hierarchy.is_leaf)
-        leaf, areas, leaves = np.arange(len(node)), [], []
-        while (node >= 0).any():
-            held = position[node] >= 0
-            areas.append(position[node[held]])
-            leaves.append(leaf[held])
-            node = np.where(node >= 0, self.hierarchy.parent[node], -1)
-        area = np.concatenate(areas)
-        order = np.argsort(area, kind="stable")
-        return np.split(np.concatenate(leaves)[order], np.searchsorted(area[order], np.arange(1, len(numbers))))
+        """Return for each area (all distinct) which leaves lie in it, as places in the list of leaves."""
+        family = self.hierarchy if isinstance(self.hierarchy, Family) else Family.of(self.hierarchy)
+        place, leaf = family.inside(numbers)
+        position = np.cumsum(family.trees[0].is_leaf) - 1
+        return np.split(position[leaf], np.searchsorted(place, np.arange(1, len(numbers))))
 
 
 Areas = NodeAreas | RectangleAreas

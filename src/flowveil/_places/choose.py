@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._options import parse_names, parse_text, shown
+from flowveil._options import parse_names, parse_text, parse_whole, shown
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import MAX_RESOLUTION
+from flowveil._places.h3lattice import H3Lattice
+from flowveil._places.lattice import ASPECT, MOST_ASPECT
 from flowveil._places.quadtree import Quadtree
+from flowveil._places.squarelattice import SquareLattice
 from flowveil._places.zone_table import read_zones
 from flowveil._places.zones import Zones
 
@@ -49,9 +52,11 @@ def choose_places(
 def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:
     if hierarchy is None or hierarchy == "ward":
         return "ward"
+    if hierarchy == "many":
+        return "many"
     levels = list(parse_names(hierarchy, "hierarchy"))
-    if levels in (["h3"], ["h3-binary"]) or not all(levels):
-        raise InputError(f"zones have no hierarchy {hierarchy!r}", "use ward, or columns from fine to coarse")
+    if levels in (["h3"], ["h3-binary"], ["lattice"]) or not all(levels):
+        raise InputError(f"zones have no hierarchy {hierarchy!r}", "use many, ward, or columns from fine to coarse")
     return levels
 
 
@@ -60,11 +65,22 @@ def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None
         raise InputError(f"h3 has no resolution {number!r}", _GRIDS)
     if crs is not None:
         raise InputError("H3 has no CRS to choose", "leave out --crs, or use --grid quadtree:METERS")
+    if (aspect := _aspect(hierarchy)) is not None:
+        return H3Lattice(int(number), aspect, bbox=bbox)
     if hierarchy not in {None, "h3", "h3-binary"} if isinstance(hierarchy, str | None) else True:
         raise InputError(
-            f"h3 has no hierarchy {shown(hierarchy)}", "use h3 or h3-binary; other hierarchies need --zones"
+            f"h3 has no hierarchy {shown(hierarchy)}", "use lattice, h3 or h3-binary; other hierarchies need --zones"
         )
     return H3Grid(int(number), binary=hierarchy == "h3-binary", bbox=bbox)
+
+
+def _aspect(hierarchy: str | Sequence[str] | None) -> int | None:
+    """Return how long areas of a lattice may be, as a power of two of their width; None for another hierarchy."""
+    name, colon, number = hierarchy.partition(":") if isinstance(hierarchy, str) else ("", "", "")
+    if name != "lattice":
+        return None
+    hint = f"lattice, or lattice:N with N from 1 to {MOST_ASPECT}: areas are up to 2**N times as long as wide"
+    return parse_whole(number, "the aspect of the lattice", hint, 1, MOST_ASPECT) if colon else ASPECT
 
 
 def _quadtree(
@@ -76,8 +92,9 @@ def _quadtree(
         raise InputError(f"{number!r} is not a number of meters", _GRIDS) from None
     if not _SMALLEST_SQUARE <= side <= _LARGEST_SQUARE:
         raise InputError(f"squares of {number} m are not possible", "choose 1 to 1,000,000 m")
-    if hierarchy not in {None, "quadtree"} if isinstance(hierarchy, str | None) else True:
-        raise InputError(f"a quadtree has no hierarchy {shown(hierarchy)}", "leave out --hierarchy")
+    aspect = _aspect(hierarchy)
+    if aspect is None and hierarchy not in (None, "quadtree"):
+        raise InputError(f"a quadtree has no hierarchy {shown(hierarchy)}", "use lattice or quadtree")
     if bbox is None:
         raise InputError("a quadtree needs a bbox", "give --bbox W,S,E,N: the squares are laid out in its UTM zone")
-    return Quadtree(side, bbox, crs)
+    return Quadtree(side, bbox, crs) if aspect is None else SquareLattice(side, bbox, crs, aspect)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import shapely
 
 from flowveil._places.bbox import box_center, box_shape
+from flowveil._places.family import Family
 from flowveil._places.geodesy import square_kilometers
 from flowveil._places.h3index import cells_of_points, digits, parents
 from flowveil._places.hierarchy import ROOT, Hierarchy
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.places import BoundingBox
+    from flowveil._places.places import BoundingBox, Numbered
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
 # its children, each with the group above it (0 is the cell itself). Around the center 0 the digits stand in the ring
@@ -88,11 +89,15 @@ class H3Grid:
         hierarchy, number = Hierarchy.from_parents(np.append(position, -1), all_keys)
         return hierarchy, number[: len(seen)]
 
-    def ids(self, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
+    def family(self, hierarchy: Hierarchy) -> Family:
+        """Return the areas of the tree: there are no others."""
+        return Family.of(hierarchy)
+
+    def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return the hexadecimal index of a cell, `PARENT:DIGITS` of a group, `world` of the root."""
         return [self._name(int(key)) if node else self.top for node, key in _pairs(hierarchy, nodes)]
 
-    def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
+    def describe(self, hierarchy: Numbered, nodes: IntArray) -> AreaTable:
         """Return ids, centers, tiles and outlines of nodes."""
         lon, lat = self.centers(hierarchy, nodes)
         tiles = [self._tiles(int(key)) if node else self._tiles_of_bbox() for node, key in _pairs(hierarchy, nodes)]
@@ -105,17 +110,17 @@ class H3Grid:
             geometry=self._shapes(hierarchy, nodes),
         )
 
-    def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
+    def centers(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the centers of cells; for a group, the mean of its cells' centers on the sphere."""
         points = np.full((len(nodes), 2), np.nan)
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
-                points[row] = _mean_point([h3.cell_to_latlng(cell) for cell in _cells_of_key(int(key))])
+                points[row] = mean_point([h3.cell_to_latlng(cell) for cell in _cells_of_key(int(key))])
             elif self.bbox:
                 points[row] = box_center(self.bbox)
         return points[:, 0], points[:, 1]
 
-    def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
+    def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
@@ -146,20 +151,20 @@ class H3Grid:
         outline = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
         return len(h3.h3shape_to_cells(outline, self.resolution))
 
-    def _shapes(self, hierarchy: Hierarchy, nodes: IntArray) -> npt.NDArray[np.object_]:
+    def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         shapes = np.full(len(nodes), None, object)
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
                 cells = _cells_of_key(int(key))
                 near = h3.cell_to_latlng(cells[0])[1]
-                outlines = [_outline(cell, near) for cell in cells]
+                outlines = [outline_near(cell, near) for cell in cells]
                 shapes[row] = outlines[0] if len(cells) == 1 else shapely.union_all(outlines)
             elif self.bbox:
                 shapes[row] = box_shape(self.bbox)
         return shapes
 
 
-def _pairs(hierarchy: Hierarchy, nodes: IntArray) -> zip[tuple[int, int]]:
+def _pairs(hierarchy: Numbered, nodes: IntArray) -> zip[tuple[int, int]]:
     """Return (0 for the root, key) of each node."""
     return zip((nodes != ROOT).astype(int).tolist(), hierarchy.key[nodes].tolist(), strict=True)
 
@@ -193,7 +198,7 @@ def _cells_of_key(key: int) -> list[int]:
     return [int(child) for child in np.sort(children[wanted])]
 
 
-def _mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
+def mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
     """Return lon and lat of the mean of (lat, lon) points, taken on the sphere so that 180 degrees is no seam."""
     if len(points) == 1:
         return points[0][1], points[0][0]
@@ -202,7 +207,7 @@ def _mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
     return float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
 
 
-def _outline(cell: int, near: float) -> shapely.Geometry:
+def outline_near(cell: int, near: float) -> shapely.Geometry:
     """Return the boundary with longitudes near `near`, so that neither 180 degrees nor a pole tears it apart."""
     lat, lon = np.array(h3.cell_to_boundary(cell)).T
     turns = np.round((np.unwrap(lon, period=360) - lon) / 360)  # whole, so that corners that cells share stay the same

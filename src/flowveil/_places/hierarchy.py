@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -68,6 +69,17 @@ class Hierarchy:
         """Which nodes are tiles."""
         leaf: BoolArray = self.first_child == self.end_child
         return leaf
+
+    @cached_property
+    def low(self) -> IntArray:
+        """By node: the rank of its first leaf, leaves being ranked so that every node's are adjacent."""
+        low = np.zeros(len(self), np.int64)
+        for level in self.levels():
+            if level.start > ROOT:
+                before = np.cumsum(self.tiles[level]) - self.tiles[level]
+                above = self.parent[level]
+                low[level] = low[above] + before - before[self.first_child[above] - level.start]
+        return low
 
     def levels(self) -> Iterator[slice]:
         """Yield the nodes of each depth, from the root down."""

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
+    from flowveil._places.family import Family
     from flowveil._places.hierarchy import Hierarchy
+
+    Numbered = Hierarchy | Family  # what numbers areas, and has a key for each
 
 BoundingBox = tuple[float, float, float, float]  # west, south, east, north in degrees
 
@@ -44,16 +47,19 @@ class Places(Protocol):
     def hierarchy(self, seen: KeyArray) -> tuple[Hierarchy, IntArray]:
         """Return the tree over the tiles seen on one axis, and the node of each tile in `seen` (sorted, distinct)."""
 
-    def ids(self, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
+    def family(self, hierarchy: Hierarchy) -> Family:
+        """Return all areas over the leaves of a tree, with all ways to split them; it is the first of the trees."""
+
+    def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return the area ids of nodes."""
 
-    def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
+    def describe(self, hierarchy: Numbered, nodes: IntArray) -> AreaTable:
         """Return what is published of nodes."""
 
-    def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
+    def centers(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return lon and lat of the geometric centers of nodes, NaN where there is none."""
 
-    def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
+    def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the size of nodes on the ellipsoid, NaN where there is no shape."""
 
     def settings(self) -> dict[str, Json]:

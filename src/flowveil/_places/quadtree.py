@@ -14,6 +14,7 @@ import shapely
 from flowveil._errors import InputError
 from flowveil._options import parse_text
 from flowveil._places.bbox import box_center, box_shape
+from flowveil._places.family import Family
 from flowveil._places.geodesy import square_kilometers, transform, utm_zone
 from flowveil._places.h3index import is_point
 from flowveil._places.hierarchy import ROOT, Hierarchy
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.places import BoundingBox
+    from flowveil._places.places import BoundingBox, Numbered
 
 # The largest square of the tree is at least as wide as the Earth's half circumference: a constant, so that the height
 # of the tree says nothing about the data.
 _WIDEST = 20_000_000.0
-_BIAS = 1 << 28  # makes coordinates of squares positive; 2**28 squares of 1 m reach past any projected coordinate
-_AXIS_BITS = np.uint64(29)
+BIAS = 1 << 28  # makes coordinates of squares positive; 2**28 squares of 1 m reach past any projected coordinate
+AXIS_BITS = 29
+_AXIS_SHIFT = np.uint64(AXIS_BITS)
 _AXIS_MASK = np.uint64((1 << 29) - 1)
 _LEVEL_SHIFT = np.uint64(58)
 _EDGE_POINTS = 4  # points a side of an outline, since straight in meters is slightly bent in degrees
@@ -61,7 +63,7 @@ class Quadtree:
                 f"the bbox reaches where {self.crs.to_string()} does not", "give a smaller --bbox or another --crs"
             )
 
-    def __reduce__(self) -> tuple[type[Quadtree], tuple[float, BoundingBox, str | None]]:
+    def __reduce__(self) -> tuple[type[Quadtree], tuple[object, ...]]:
         # Projections and threads cannot be sent to another process; they follow from what was typed.
         return Quadtree, (self.side, self.bbox, self.typed_crs)
 
@@ -73,7 +75,7 @@ class Quadtree:
         x[good], y[good] = self._projector.submit(transform, self._forward, lon[good], lat[good]).result()
         with np.errstate(invalid="ignore"):
             squares = [np.floor(axis / self.side) for axis in (x, y)]
-            good = (np.abs(squares[0]) < _BIAS) & (np.abs(squares[1]) < _BIAS)
+            good = (np.abs(squares[0]) < BIAS) & (np.abs(squares[1]) < BIAS)
         first, second = (np.where(good, square, 0).astype(np.int64) for square in squares)
         return pa.array(_pack(0, first, second), mask=~good)
 
@@ -82,7 +84,7 @@ class Quadtree:
         keys, above = [seen], []
         squares = seen
         for _ in range(self.height):
-            level, x, y = _unpack(squares)
+            level, x, y = unpack(squares)
             up = _pack(int(level[0]) + 1, x >> 1, y >> 1)
             above.append(up)
             squares = np.unique(up)
@@ -93,28 +95,31 @@ class Quadtree:
         hierarchy, number = Hierarchy.from_parents(np.append(parent, -1), all_keys)
         return hierarchy, number[: len(seen)]
 
-    def ids(self, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
+    def family(self, hierarchy: Hierarchy) -> Family:
+        """Return the areas of the tree: there are no others."""
+        return Family.of(hierarchy)
+
+    def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return `q:level/x/y`, `world` for the root."""
-        level, x, y = (part.tolist() for part in _unpack(hierarchy.key[nodes]))
+        level, x, y = (part.tolist() for part in unpack(hierarchy.key[nodes]))
         names = [f"q:{a}/{b}/{c}" for a, b, c in zip(level, x, y, strict=True)]
         return [name if node else self.top for name, node in zip(names, nodes.tolist(), strict=True)]
 
-    def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
+    def describe(self, hierarchy: Numbered, nodes: IntArray) -> AreaTable:
         """Return ids, centers, tiles and outlines of nodes."""
         lon, lat = self.centers(hierarchy, nodes)
-        level, _, _ = _unpack(hierarchy.key[nodes])
-        tiles = np.where(nodes == ROOT, self._tiles_of_bbox(), 4 ** np.where(nodes == ROOT, 0, level))
+        tiles = self._tile_counts(hierarchy, nodes)
         return AreaTable(self.ids(hierarchy, nodes), lon, lat, tiles, None, self._shapes(hierarchy, nodes))
 
-    def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
+    def centers(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the centers of squares; the world's is that of the bbox."""
-        west, south, width = self._corners(hierarchy, nodes)
-        lon, lat = transform(self._back, west + width / 2, south + width / 2)
+        west, south, width, height = self._corners(hierarchy, nodes)
+        lon, lat = transform(self._back, west + width / 2, south + height / 2)
         lon[nodes == ROOT], lat[nodes == ROOT] = box_center(self.bbox)
         good = np.isfinite(lon) & np.isfinite(lat)
         return np.where(good, lon, np.nan), np.where(good, lat, np.nan)
 
-    def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
+    def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
@@ -126,18 +131,23 @@ class Quadtree:
         """Say which CRS was chosen when none was typed."""
         return [] if self.typed_crs else [f"squares are laid out in {self.crs.to_string()}, the UTM zone of the bbox"]
 
-    def _corners(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        level, x, y = _unpack(hierarchy.key[nodes])
-        width = self.side * 2.0 ** np.where(nodes == ROOT, 0, level)
-        return x * width, y * width, width
+    def _tile_counts(self, hierarchy: Numbered, nodes: IntArray) -> IntArray:
+        level, _, _ = unpack(hierarchy.key[nodes])
+        return np.where(nodes == ROOT, self._tiles_of_bbox(), 4 ** np.where(nodes == ROOT, 0, level))
 
-    def _shapes(self, hierarchy: Hierarchy, nodes: IntArray) -> npt.NDArray[np.object_]:
-        west, south, width = self._corners(hierarchy, nodes)
+    def _corners(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the lower left corners of nodes, their widths and heights, in meters."""
+        level, x, y = unpack(hierarchy.key[nodes])
+        width = self.side * 2.0 ** np.where(nodes == ROOT, 0, level)
+        return x * width, y * width, width, width
+
+    def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
+        west, south, width, height = self._corners(hierarchy, nodes)
         along = np.arange(_EDGE_POINTS) / _EDGE_POINTS
         ring_x = np.concatenate([along, np.ones(_EDGE_POINTS), 1 - along, np.zeros(_EDGE_POINTS)])
         ring_y = np.concatenate([np.zeros(_EDGE_POINTS), along, np.ones(_EDGE_POINTS), 1 - along])
         lon, lat = transform(
-            self._back, west[:, None] + width[:, None] * ring_x, south[:, None] + width[:, None] * ring_y
+            self._back, west[:, None] + width[:, None] * ring_x, south[:, None] + height[:, None] * ring_y
         )
         shapes = np.full(len(nodes), None, object)
         for row in range(len(nodes)):
@@ -179,12 +189,12 @@ def _number(side: float) -> str:
 
 
 def _pack(level: int, x: IntArray, y: IntArray) -> KeyArray:
-    biased = [(axis + _BIAS).astype(np.uint64) for axis in (x, y)]
-    return (np.uint64(level) << _LEVEL_SHIFT) | (biased[0] << _AXIS_BITS) | biased[1]
+    biased = [(axis + BIAS).astype(np.uint64) for axis in (x, y)]
+    return (np.uint64(level) << _LEVEL_SHIFT) | (biased[0] << _AXIS_SHIFT) | biased[1]
 
 
-def _unpack(keys: KeyArray) -> tuple[IntArray, IntArray, IntArray]:
+def unpack(keys: KeyArray) -> tuple[IntArray, IntArray, IntArray]:
     level = (keys >> _LEVEL_SHIFT).astype(np.int64)
-    x = ((keys >> _AXIS_BITS) & _AXIS_MASK).astype(np.int64) - _BIAS
-    y = (keys & _AXIS_MASK).astype(np.int64) - _BIAS
+    x = ((keys >> _AXIS_SHIFT) & _AXIS_MASK).astype(np.int64) - BIAS
+    y = (keys & _AXIS_MASK).astype(np.int64) - BIAS
     return level, x, y

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,10 @@ import pyarrow.compute
 import shapely
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._places.geodesy import square_kilometers, to_meters
-from flowveil._places.hierarchy import ROOT, Hierarchy
+from flowveil._places.dendrograms import many_trees, ward_tree
+from flowveil._places.family import Family
+from flowveil._places.geodesy import square_kilometers
+from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
@@ -22,9 +25,8 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
+    from flowveil._places.places import Numbered
     from flowveil._places.zone_table import ZoneTable
-
-_MOST_WARD_ZONES = 20_000  # the dendrogram needs all distances: 1.6 GB at this number
 
 
 class Zones:
@@ -40,21 +42,36 @@ class Zones:
         self.table = table
         self.typed_hierarchy = hierarchy if isinstance(hierarchy, str) else list(hierarchy)
         self._notes: list[str] = []
-        if hierarchy == "ward":
-            parent, self._names = _dendrogram(table)
-        elif isinstance(hierarchy, str):
-            raise InputError(f"zones have no hierarchy {hierarchy!r}", "use ward, or columns from fine to coarse")
+        if hierarchy == "many":
+            trees = many_trees(table)
+            self._names, keys = _name_areas(trees)
         else:
-            parent, self._names, self._notes = _column_tree(table, list(hierarchy))
+            trees, self._names = self._one_tree(hierarchy)
+            keys = [np.arange(len(self._names), dtype=np.uint64)]
         if len(set(self._names)) < len(self._names):
             raise InputError(
                 "two areas of the hierarchy would have the same id", "rename values or columns that hold '/' or '='"
             )
-        self._tree, number = Hierarchy.from_parents(parent, np.arange(len(parent), dtype=np.uint64))
+        grown = [Hierarchy.from_parents(parent, key) for parent, key in zip(trees.values(), keys, strict=True)]
+        self._tree, number = grown[0]
+        self._family = Family.join([tree for tree, _ in grown]) if len(grown) > 1 else Family.of(self._tree)
         self._leaf = number[: len(table.ids)]
         self._zone_of_node = np.full(len(self._tree), -1, np.int64)
         self._zone_of_node[self._leaf] = np.arange(len(table.ids))
+        self._area_of_key = np.empty(len(self._names), np.int64)
+        self._area_of_key[self._family.key.astype(np.int64)] = np.arange(len(self._family))
         self._id_set = pa.array(table.ids, pa.string())
+
+    def _one_tree(self, hierarchy: str | Sequence[str]) -> tuple[dict[str, IntArray], list[str]]:
+        """Return the only tree by name, and the names of its nodes."""
+        if hierarchy == "ward":
+            parent = ward_tree(self.table)
+            names = [f"ward:{number}" for number in range(len(parent))]
+        elif isinstance(hierarchy, str):
+            raise InputError(f"zones have no hierarchy {hierarchy!r}", "use many, ward, or columns from fine to coarse")
+        else:
+            parent, names, self._notes = _column_tree(self.table, list(hierarchy))
+        return {"": parent}, names
 
     def index(self, *columns: Column) -> Column:
         """Return the ranks of zone ids (text); null for an unknown zone."""
@@ -64,14 +81,18 @@ class Zones:
         """Return the tree over all zones."""
         return self._tree, self._leaf[seen.astype(np.int64)]
 
-    def ids(self, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:
-        """Return `ward:N` or `column=value`, `all` for the root."""
+    def family(self, hierarchy: Hierarchy) -> Family:  # noqa: ARG002
+        """Return the areas of all trees of the zones."""
+        return self._family
+
+    def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
+        """Return `ward:N` (or another tree's name) or `column=value`, `all` for the root."""
         keys = hierarchy.key[nodes].tolist()
         return [self._names[key] if node else self.top for node, key in zip(nodes.tolist(), keys, strict=True)]
 
-    def describe(self, hierarchy: Hierarchy, nodes: IntArray) -> AreaTable:
+    def describe(self, hierarchy: Numbered, nodes: IntArray) -> AreaTable:
         """Return ids, centers, tiles, member zones and united shapes of nodes."""
-        zones = [self._members(node) for node in nodes.tolist()]
+        zones = self._members(hierarchy, nodes)
         lon, lat = self.centers(hierarchy, nodes)
         return AreaTable(
             area=self.ids(hierarchy, nodes),
@@ -81,23 +102,32 @@ class Zones:
             members=[
                 None if node == ROOT else self._ids_of(of) for node, of in zip(nodes.tolist(), zones, strict=True)
             ],
-            geometry=self._shapes(nodes),
+            geometry=self._shapes(hierarchy, nodes),
         )
 
-    def centers(self, hierarchy: Hierarchy, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
+    def centers(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean of the centers of the zones of each node; none for the root."""
-        weights = self._has_place().astype(np.int64)
-        sums = [np.zeros(len(hierarchy)) for _ in range(3)]
-        for total, values in zip(sums, (self.table.lon, self.table.lat, weights), strict=True):
-            total[self._leaf] = np.where(weights > 0, values, 0)
-            hierarchy.add_up(total)
-        with np.errstate(invalid="ignore"):
-            lon, lat = sums[0][nodes] / sums[2][nodes], sums[1][nodes] / sums[2][nodes]
+        lon, lat = (values[self._area_of_key[hierarchy.key[nodes].astype(np.int64)]] for values in self._centers)
         return np.where(nodes == ROOT, np.nan, lon), np.where(nodes == ROOT, np.nan, lat)
 
-    def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:  # noqa: ARG002
+    @cached_property
+    def _centers(self) -> tuple[FloatArray, FloatArray]:
+        """By area of the family: the mean of lon and lat of its zones."""
+        known = np.isfinite(self.table.lon) & np.isfinite(self.table.lat)
+        family = self._family
+        sums = np.zeros((3, len(family)))
+        zone_area = family.number[0][self._leaf]
+        for number, tree, nodes in zip(family.number, family.trees, family.nodes, strict=True):
+            for total, values in zip(sums, (self.table.lon, self.table.lat, known), strict=True):
+                of_node = np.zeros(len(tree))
+                of_node[nodes[zone_area]] = np.where(known, values, 0)
+                total[number] = tree.add_up(of_node)
+        with np.errstate(invalid="ignore"):
+            return sums[0] / sums[2], sums[1] / sums[2]
+
+    def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the ellipsoidal size of the united shapes."""
-        return square_kilometers(self._shapes(nodes))
+        return square_kilometers(self._shapes(hierarchy, nodes))
 
     def settings(self) -> dict[str, Json]:
         """Return the hierarchy as typed; the zones themselves are in areas.parquet."""
@@ -115,32 +145,22 @@ class Zones:
                 return f"zone {zone!r} of the trips looks like {match!r} of the zones: ids are compared as text"
         return None
 
-    def _has_place(self) -> npt.NDArray[np.bool_]:
-        known: npt.NDArray[np.bool_] = np.isfinite(self.table.lon) & np.isfinite(self.table.lat)
-        return known
-
     def _ids_of(self, zones: IntArray) -> list[str]:
         return [self.table.ids[zone] for zone in zones.tolist()]
 
-    def _members(self, node: int) -> IntArray:
-        """Return the zones under a node, ascending."""
-        leaves: list[IntArray] = []
-        nodes = np.array([node], np.int64)
-        while len(nodes):
-            zones = self._zone_of_node[nodes]
-            leaves.append(zones[zones >= 0])
-            inner = nodes[zones < 0]
-            spans = zip(self._tree.first_child[inner].tolist(), self._tree.end_child[inner].tolist(), strict=True)
-            nodes = np.concatenate([np.arange(start, end) for start, end in spans] or [np.zeros(0, np.int64)])
-        return np.sort(np.concatenate(leaves))
+    def _members(self, hierarchy: Numbered, nodes: IntArray) -> list[IntArray]:
+        """Return the zones of each node, ascending."""
+        areas = self._area_of_key[hierarchy.key[nodes].astype(np.int64)]
+        place, leaf = self._family.inside(areas)
+        zones = np.split(self._zone_of_node[leaf], np.searchsorted(place, np.arange(1, len(areas))))
+        return [np.sort(of) for of in zones]
 
-    def _shapes(self, nodes: IntArray) -> npt.NDArray[np.object_]:
+    def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         """Unite the shapes of the zones of each node; None for the root and where any zone has no shape."""
         shapes = np.full(len(nodes), None, object)
-        for row, node in enumerate(nodes.tolist()):
-            if node == ROOT:
-                continue
-            parts = self.table.geometry[self._members(node)]
+        places = np.flatnonzero(nodes != ROOT)
+        for row, zones in zip(places.tolist(), self._members(hierarchy, nodes[places]), strict=True):
+            parts = self.table.geometry[zones]
             if not any(part is None for part in parts):
                 shapes[row] = parts[0] if len(parts) == 1 else shapely.union_all(shapely.make_valid(parts))
         return shapes
@@ -150,26 +170,37 @@ def _bare(zone: str) -> str:
     return zone.strip().removesuffix(".0").lstrip("0").casefold()
 
 
-def _dendrogram(table: ZoneTable) -> tuple[IntArray, list[str]]:
-    """Join zones by Ward's criterion on their centroids in meters; node N is SciPy's: zones first, then merges."""
-    count = len(table.ids)
-    if count > _MOST_WARD_ZONES:
-        raise InputError(
-            f"a dendrogram of {count:,} zones would need {count * count * 4 / 1e9:.0f} GB",
-            f"ward takes up to {_MOST_WARD_ZONES:,} zones; use columns of the table as hierarchy",
-        )
-    if not (np.isfinite(table.lon) & np.isfinite(table.lat)).all():
-        raise InputError("a zone has no centroid", "ward needs lon and lat columns or a geometry for every zone")
-    parent = np.full(max(2 * count - 1, count), -1, np.int64)
-    if count > 1:
-        from scipy.cluster.hierarchy import linkage  # noqa: PLC0415  slow to import
+def _name_areas(trees: dict[str, IntArray]) -> tuple[list[str], list[KeyArray]]:
+    """Return names of the areas of several trees, and by tree and node the place of its area in them.
 
-        merges = linkage(to_meters(table.lon, table.lat), method="ward")[:, :2].astype(np.int64)
-        parent[merges.ravel()] = np.repeat(np.arange(count, 2 * count - 1), 2)
-    names = [f"ward:{number}" for number in range(len(parent))]
-    if count == 1:  # a lone zone still needs a root above it, which is never published as a place
-        return np.array([1, -1]), [*names, "all"]
-    return parent, names
+    An area that an earlier tree has keeps the name that it has there: the tree's and the number of the node. Areas with
+    the same zones are told by sums of random numbers of their zones, which differ for all others but by a chance of
+    one in 10**30.
+    """
+    names: list[str] = []
+    known: dict[tuple[int, int], int] = {}
+    keys = []
+    for tree, parent in trees.items():
+        marks = _marks_of_zones(parent)
+        key = np.empty(len(parent), np.uint64)
+        for node, mark in enumerate(map(tuple, marks.tolist())):
+            if mark not in known:
+                known[mark] = len(names)
+                names.append(f"{tree}:{node}")
+            key[node] = known[mark]
+        keys.append(key)
+    return names, keys
+
+
+def _marks_of_zones(parent: IntArray) -> KeyArray:
+    """Return by node the sum of two numbers of each of its zones, which come first among the nodes."""
+    count = (len(parent) + 1) // 2
+    marks = np.zeros((len(parent), 2), np.uint64)
+    marks[:count] = np.random.default_rng(0).integers(0, 2**64, (count, 2), np.uint64)
+    for node in np.argsort(-depths(parent), kind="stable").tolist():
+        if parent[node] >= 0:
+            marks[parent[node]] += marks[node]
+    return marks
 
 
 def _column_tree(table: ZoneTable, columns: list[str]) -> tuple[IntArray, list[str], list[str]]:

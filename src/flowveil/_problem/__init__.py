@@ -1,7 +1,7 @@
 """The question a method answers."""
 
-from flowveil._problem.axis import Axis
-from flowveil._problem.cube import Cube, Run
+from flowveil._problem.axis import Axis, Dimension
+from flowveil._problem.cube import Cube, Run, by_split
 from flowveil._problem.losses import LOSSES
 from flowveil._problem.problem import NodePairs, Problem
 from flowveil._problem.requirement import Least, Requirement, make_requirement, mean_weight
@@ -11,12 +11,14 @@ __all__ = [
     "LOSSES",
     "Axis",
     "Cube",
+    "Dimension",
     "Least",
     "NodePairs",
     "Problem",
     "Requirement",
     "Run",
     "Solution",
+    "by_split",
     "make_requirement",
     "mean_weight",
 ]

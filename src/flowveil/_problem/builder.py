@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from flowveil._flows import Crowds
 from flowveil._places import ROOT
 from flowveil._problem.crowd_cells import cells_of_crowds
 from flowveil._problem.cube import Cube
+from flowveil._problem.links import find_links, join_links
 from flowveil._problem.losses import Batch, loss_function
 from flowveil._problem.memory import check_cells
 from flowveil._processes import at_once
@@ -40,7 +41,7 @@ class _Groups:
 
 def build_cube(problem: Problem) -> Cube:
     """Find all publishable cells of a problem."""
-    if prod([problem.flows.matrix_count, *(len(axis.hierarchy) for axis in problem.axes)]) >= 2**63:
+    if prod([problem.flows.matrix_count, *(len(dimension.family) for dimension in problem.dimensions)]) >= 2**63:
         raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
     if isinstance(problem.flows.people, Crowds):
         return _link(problem, [0, 1], [cells_of_crowds(problem, problem.flows.people)])
@@ -55,28 +56,51 @@ class _Builder:
         self.problem = problem
         # Time comes first: destinations, the last axis, have all their records side by side.
         self.rows = sorted(range(len(problem.axes)), key=lambda row: problem.axes[row].is_place)
-        self.axes = [problem.axes[row] for row in self.rows]
-        self.rank = [axis.rank for axis in self.axes]
-        self.loss = loss_function(problem, self.axes)
-        self.trees = [
-            kernels.Tree(axis.hierarchy.tiles, axis.low, axis.hierarchy.first_child, axis.hierarchy.end_child)
-            for axis in self.axes
-        ]
+        self.dimensions = [problem.dimensions[row] for row in self.rows]
         self.weight = _tested_weight(problem)
         self.visits = kernels.Visits(*_visits(problem.flows), _NOTHING)
-        self.sizes: list[int] = []  # of the batches of all runs
-        self.batches: list[_Cells] = []
+        self.sizes: list[int] = []  # of the batches of all searches
 
     def build(self) -> Cube:
-        return _join(at_once(self._build_run, _runs(self.problem.flows)))
+        runs = _runs(self.problem.flows)
+        choices = list(product(*(range(len(dimension.axes)) for dimension in self.dimensions)))
+        searches = [_Search(self, choice) for choice in choices]
+        work = list(product(runs, searches))
+        batches = at_once(lambda pair: pair[1].find(pair[0]), work)
+        of_runs = [sum(batches[start : start + len(searches)], []) for start in range(0, len(work), len(searches))]
+        batches.clear()
+        return _join(at_once(lambda cells: _link(self.problem, self.rows, cells), of_runs))
 
-    def _build_run(self, groups: _Groups) -> Cube:
+
+class _Search:
+    """The search for cells along one tree an axis. A cell is found by the first trees that have its areas."""
+
+    def __init__(self, builder: _Builder, choice: tuple[int, ...]) -> None:
+        self.builder = builder
+        self.kernels = builder.kernels
+        self.problem = builder.problem
+        self.axes = [dimension.axes[tree] for dimension, tree in zip(builder.dimensions, choice, strict=True)]
+        families = [dimension.family for dimension in builder.dimensions]
+        self.area = [family.number[tree] for family, tree in zip(families, choice, strict=True)]
+        self.own = [
+            family.first_tree[area] == tree for family, area, tree in zip(families, self.area, choice, strict=True)
+        ]
+        self.rank = [axis.rank for axis in self.axes]
+        self.loss = loss_function(self.problem, self.axes)
+        self.trees = [
+            self.kernels.Tree(axis.hierarchy.tiles, axis.low, axis.hierarchy.first_child, axis.hierarchy.end_child)
+            for axis in self.axes
+        ]
+        self.visits = builder.visits
+        self.batches: list[_Cells] = []
+
+    def find(self, groups: _Groups) -> list[_Cells]:
         """Return the cells of some matrices."""
-        run = copy(self)
-        run.batches = []
-        run.visits = self.visits._replace(seen=_nobody(self.problem.flows))
-        run.visit(replace(groups, order=self._sorted(groups)))
-        return _link(self.problem, self.rows, run.batches)
+        search = copy(self)
+        search.batches = []
+        search.visits = self.visits._replace(seen=_nobody(self.problem.flows))
+        search.visit(replace(groups, order=self._sorted(groups)))
+        return search.batches
 
     def _sorted(self, groups: _Groups) -> IntArray:
         """Return the records of groups, sorted by leaf of the last axis in each."""
@@ -108,22 +132,32 @@ class _Builder:
         """Find the cells of groups on the last axis, where each node's records lie side by side."""
         order, flows, least = groups.order, self.problem.flows, self.problem.requirement.least
         fine = np.ones(groups.node.shape[1], bool)
-        for row, other in zip(groups.node[1:], self.axes, strict=False):
-            if other.is_place:
-                fine &= other.hierarchy.tiles[row] >= least.tiles
+        own = np.ones(groups.node.shape[1], bool)
+        for row, axis, mine in zip(groups.node[1:], self.axes, self.own, strict=False):
+            own &= mine[row]
+            if axis.is_place:
+                fine &= axis.hierarchy.tiles[row] >= least.tiles
         running = _running(flows.trips[order])
-        weight = _NOTHING if self.weight is None else _running(self.weight[order])
+        tested = self.builder.weight
+        weight = _NOTHING if tested is None else _running(tested[order])
         records = self.kernels.Records(order, groups.start, self.rank[-1][order], running, weight)
-        group, node, begin, end = self.kernels.descend(records, fine, self.visits, least, self.trees[-1])
-        self.sizes.append(len(node))
-        check_cells(flows, sum(self.sizes))
-        cells = np.vstack([groups.node[:, group], node])
-        trips = running[end] - running[begin]
-        batch = Batch(cells[1:], trips, begin, end, order, flows.trips, self.rank)
-        self.batches.append((cells, trips, self.loss(batch)))
+        group, node, begin, end = self.kernels.descend(records, fine, ~own, self.visits, least, self.trees[-1])
         alive = np.zeros(len(fine), bool)
         alive[group] = True
+        mine = np.flatnonzero(own[group] & self.own[-1][node])
+        self._keep(np.vstack([groups.node[:, group[mine]], node[mine]]), begin[mine], end[mine], order, running)
         return alive
+
+    def _keep(self, node: IntArray, begin: IntArray, end: IntArray, order: IntArray, running: IntArray) -> None:
+        """Add cells, given by matrix and nodes, and their records."""
+        flows, sizes = self.problem.flows, self.builder.sizes
+        sizes.append(node.shape[1])
+        check_cells(flows, sum(sizes))
+        trips = running[end] - running[begin]
+        batch = Batch(node[1:], trips, begin, end, order, flows.trips, self.rank)
+        loss = self.loss(batch)
+        areas = [number[row] for number, row in zip(self.area, node[1:], strict=True)]
+        self.batches.append((np.vstack([node[:1], *areas]), trips, loss))
 
 
 def _runs(flows: Flows) -> list[_Groups]:
@@ -172,43 +206,34 @@ def _with_row(node: IntArray, value: int) -> IntArray:
 
 
 def _link(problem: Problem, rows: list[int], batches: list[_Cells]) -> Cube:
-    """Return the cube of all cells: sorted, with the parents of each, which are among them, and what splits withhold.
+    """Return the cube of all cells: sorted, with what holds each, which is among them, and what splits withhold.
 
-    Nodes of cells are those of the axes `rows` of the problem, in this order. The list of batches is empty afterwards:
-    their memory is free before the rest of the cube is made.
+    Areas of cells are those of the dimensions `rows` of the problem, in this order. The list of batches is empty
+    afterwards: their memory is free before the rest of the cube is made.
     """
     node, trips, loss = (np.concatenate(part, axis=-1) for part in zip(*batches, strict=True))
     batches.clear()
-    axes, flows = [problem.axes[row] for row in rows], problem.flows
-    sizes = [len(axis.hierarchy) for axis in axes]
-    strides = [prod(sizes[row:]) for row in range(len(axes) + 1)]
+    dimensions, flows = [problem.dimensions[row] for row in rows], problem.flows
+    sizes = [len(dimension.family) for dimension in dimensions]
+    strides = [prod(sizes[row:]) for row in range(len(sizes) + 1)]
     key = np.asarray(sum(row * stride for row, stride in zip(node, strides, strict=True)), np.int64)
     if not (key[1:] > key[:-1]).all():
         order = np.argsort(key)
         key, node, trips, loss = key[order], node[:, order], trips[order], loss[order]
     matrix, node = node[0], node[1:]
-    parent = np.full(node.shape, -1, np.int32)
-    withheld = np.empty(node.shape)
-    splittable = np.empty(node.shape, bool)
     tiles = np.zeros(len(trips), np.int64)
-    for row, (axis, stride) in enumerate(zip(axes, strides[1:], strict=True)):
-        tree = axis.hierarchy
-        above = tree.parent[node[row]]
-        inside = above >= 0
-        parent[row, inside] = np.searchsorted(key, (key + (above - node[row]) * stride)[inside])
-        splittable[row] = ~tree.is_leaf[node[row]]
-        withheld[row] = trips - np.bincount(parent[row, inside], weights=trips[inside], minlength=len(trips))
-        if axis.is_place:
-            tiles += tree.tiles[node[row]]
+    for row, dimension in zip(node, dimensions, strict=True):
+        if dimension.is_place:
+            tiles += dimension.family.tiles[row]
     back = np.argsort(rows)  # to the order of the problem's axes
+    node = node[back]
+    key_strides = [strides[1:][place] for place in back.tolist()]
     return Cube(
-        node=node[back],
+        node=node,
         trips=trips,
         tiles=tiles,
         loss=loss,
-        parent=parent[back],
-        splittable=splittable[back],
-        withheld=withheld[back],
+        links=find_links(problem.dimensions, node, trips, key, key_strides),
         edges=np.searchsorted(matrix, np.arange(flows.matrix_count + 1)),
         total=flows.total,
         price=1.0 if problem.loss == "reconstruction" else 0.0,
@@ -219,13 +244,9 @@ def _join(runs: list[Cube]) -> Cube:
     """Put the cells of runs of matrices one after the other."""
     if len(runs) == 1:
         return runs[0]
-    before = [0, *accumulate(map(len, runs[:-1]))]
-    parents = at_once(
-        lambda pair: np.where(pair[0].parent < 0, -1, pair[0].parent + np.int32(pair[1])),
-        zip(runs, before, strict=True),
-    )
-    names = ("node", "trips", "tiles", "loss", "splittable", "withheld")
-    columns = {name: [getattr(run, name) for run in runs] for name in names} | {"parent": parents}
+    names = ("node", "trips", "tiles", "loss")
+    columns = {name: [getattr(run, name) for run in runs] for name in names}
     joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
     whole: dict[str, Any] = dict(zip(columns, joined, strict=True))  # Any: fields of several types
-    return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), **whole)
+    links = join_links([run.links for run in runs])
+    return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), links=links, **whole)

@@ -12,6 +12,7 @@ from numba import njit
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._problem.cube import LinkArray
     from flowveil._problem.requirement import Least
 
 
@@ -170,11 +171,12 @@ grown = njit(cache=True, nogil=True)(_grown)
 
 
 def _descend(
-    records: Records, fine: BoolArray, visits: Visits, least: Least, tree: Tree
+    records: Records, fine: BoolArray, whole: BoolArray, visits: Visits, least: Least, tree: Tree
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Find the publishable nodes of the last axis for each group of records that is `fine` on the other axes.
 
-    Returns group, node, begin and end (positions) of each, sorted by group and node.
+    Of groups that are `whole`, only the root is looked at. Returns group, node, begin and end (positions) of each,
+    sorted by group and node.
     """
     start, rank, trips, weight = records.start, records.rank, records.trips, records.weight
     tiles, low = tree.tiles, tree.low
@@ -188,6 +190,8 @@ def _descend(
             continue
         head = count - 1  # the cells found are the queue of those to expand; before the first, the group as a whole
         while head < count:
+            if whole[which] and count > 0 and group[count - 1] == which:
+                break
             if head < 0 or group[head] != which:
                 first, last, position, stop = 0, 1, start[which], start[which + 1]
             else:
@@ -213,6 +217,64 @@ def _descend(
 
 
 descend = njit(cache=True, nogil=True)(_descend)
+
+
+class Runs(NamedTuple):
+    """Cells by their area on one axis: those of run r are the cells `start[r]` to `start[r + 1]` - 1.
+
+    Cells of a run differ only on later axes. Before a run come those of all areas that hold its own, the other axes
+    being the same; of several such runs the last is meant.
+    """
+
+    start: IntArray
+    area: IntArray  # by run
+    rest: IntArray  # by cell: its areas on later axes as one number; ascends in a run
+
+
+class Above(NamedTuple):
+    """By area, the splits that it is a part of: entries `first[a]` to `first[a + 1]` - 1, -1 for none."""
+
+    first: IntArray
+    area: IntArray  # that is split
+    way: IntArray  # which of its ways
+
+
+class Places(NamedTuple):
+    """By cell: where its splits along one axis begin, and its entries above."""
+
+    split: LinkArray
+    above: LinkArray
+
+
+def _link(
+    runs: Runs, above_area: Above, places: Places, trips: IntArray, above: LinkArray, withheld: FloatArray
+) -> None:
+    """Enter the splits along one axis that each cell is a part of into `above`, and take its trips from `withheld`.
+
+    Whatever holds a cell is a cell, and comes before it.
+    """
+    areas = len(above_area.first) - 1
+    run_of = np.zeros(areas, np.int64)
+    for run in range(len(runs.area)):
+        area = runs.area[run]
+        run_of[area] = run
+        begin, end = runs.start[run], runs.start[run + 1]
+        for entry in range(above_area.first[area], above_area.first[area + 1]):
+            slot = entry - above_area.first[area]
+            if above_area.area[entry] < 0:
+                for cell in range(begin, end):
+                    above[places.above[cell] + slot] = -1
+                continue
+            whole = runs.start[run_of[above_area.area[entry]]]
+            for cell in range(begin, end):
+                while runs.rest[whole] < runs.rest[cell]:
+                    whole += 1
+                split = places.split[whole] + above_area.way[entry]
+                above[places.above[cell] + slot] = split
+                withheld[split] -= trips[cell]
+
+
+link = njit(cache=True, nogil=True)(_link)
 
 
 def _sum_of_meters(spans: Spans, depth: IntArray, rank: IntArray, meters: FloatArray) -> FloatArray:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._flows import People, Provenance
-from flowveil._problem.axis import Axis
+from flowveil._places import Family
+from flowveil._problem.axis import Axis, Dimension
 from flowveil._problem.builder import build_cube
 from flowveil._problem.crowd_cells import check_crowds
 from flowveil._problem.positions import Positions
@@ -33,6 +34,7 @@ class Problem:
     loss: str = "tiles"  # what a method minimizes: tiles, metres or reconstruction
     max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
     time_weight: float = 1.0  # what a step of time costs in the loss; a tile costs 1
+    several: bool = False  # areas may be split in all ways that their family has, not only as its first tree does
 
     def __post_init__(self) -> None:
         check_crowds(self.flows, self.requirement)
@@ -45,6 +47,22 @@ class Problem:
         if flows.times is not None and flows.time is not None:
             axes.append(Axis(flows.times.hierarchy, flows.time, is_place=False, weight=self.time_weight))
         return tuple(axes)
+
+    @cached_property
+    def families(self) -> tuple[Family, Family]:
+        """The areas of origins and destinations that may be published."""
+        trees, places = (self.flows.origins, self.flows.destinations), self.flows.places
+        first, second = (places.family(tree) if self.several else Family.of(tree) for tree in trees)
+        return first, second
+
+    @cached_property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The axes, each with all ways to split its areas."""
+        ends, times = self.axes[:2], self.axes[2:]
+        return (
+            *(Dimension(family, axis) for family, axis in zip(self.families, ends, strict=True)),
+            *(Dimension(Family.of(axis.hierarchy), axis) for axis in times),
+        )
 
     def part(self, matrix: int) -> Problem:
         """Return the problem of one matrix by itself, with its share of the budget."""

@@ -12,14 +12,14 @@ from flowveil._places import NodeAreas, RectangleAreas
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows
-    from flowveil._places import Areas, Rectangles
+    from flowveil._places import Areas, Family, Rectangles
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The answer of a method: pairs of nodes (or rectangles) to publish, and which tile pairs each counts."""
 
-    origin: IntArray  # by flow: node of the origins' tree, or number of a rectangle
+    origin: IntArray  # by flow: node of the origins' tree, area of their family, or number of a rectangle
     destination: IntArray
     group: IntArray  # by tile pair: the flow that counts it, -1 where suppressed
     matrix: IntArray  # by flow, ascending
@@ -29,6 +29,7 @@ class Solution:
     areas: tuple[IntArray, ...] | None = None  # by matrix: nodes of the first axis, where they are one map
     time: IntArray | None = None  # by flow: node of the hierarchy of time, where there is one
     rectangles: Rectangles | None = None  # of both ends, in place of nodes
+    families: tuple[Family, Family] | None = None  # of both ends, in place of their trees
     overlapping: bool = False  # rectangles of different flows may overlap: only `group` says where a trip is counted
 
     def part(self, flows: Flows, matrix: int) -> Solution:
@@ -49,7 +50,8 @@ class Solution:
     def sides(self, flows: Flows) -> tuple[Areas, Areas]:
         """Return what the areas of origins and destinations are."""
         if self.rectangles is None:
-            return NodeAreas(flows.places, flows.origins), NodeAreas(flows.places, flows.destinations)
+            first, second = self.families or (flows.origins, flows.destinations)
+            return NodeAreas(flows.places, first), NodeAreas(flows.places, second)
         return (
             RectangleAreas(self.rectangles, flows.places, flows.origins),
             RectangleAreas(self.rectangles, flows.places, flows.destinations),
