@@ -18,6 +18,7 @@ from flowveil._options import (
     parse_pairs,
     shown,
 )
+from flowveil._problem import LOSSES_OF_NODES
 from flowveil._processes import over_cores
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Method:
         ({'k': 10, 'k_weight': None}, {})
         """
         whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
-        if engine != "spark" or not self.crowds or loss != DEFAULT_LOSS or not whole_pairs:
+        if engine != "spark" or not self.crowds or loss not in LOSSES_OF_NODES or not whole_pairs:
             return {}
         least = parse_k_weight(k_weight)
         # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.

@@ -56,6 +56,9 @@ class Places(Protocol):
     def square_kilometers(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
         """Return the size of nodes on the ellipsoid, NaN where there is no shape."""
 
+    def sizes(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
+        """Return how large nodes are: tiles of a grid, seen or not, or square kilometers of zones; all above 0."""
+
     def settings(self) -> dict[str, Json]:
         """Return what the user typed to choose these places, for the manifest."""
 

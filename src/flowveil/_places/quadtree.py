@@ -118,6 +118,11 @@ class Quadtree:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
+    def sizes(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
+        """Return all tiles of squares, seen or not; the world's are those of the bbox."""
+        level, _, _ = _unpack(hierarchy.key[nodes])
+        return np.where(nodes == ROOT, self._tiles_of_bbox(), 4.0 ** np.where(nodes == ROOT, 0, level))
+
     def settings(self) -> dict[str, Json]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""
         return {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}

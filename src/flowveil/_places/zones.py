@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +100,12 @@ class Zones:
         """Return the ellipsoidal size of the united shapes."""
         return square_kilometers(self._shapes(nodes))
 
+    def sizes(self, hierarchy: Hierarchy, nodes: IntArray) -> FloatArray:
+        """Return the ellipsoidal size of all zones of each node together, or raise if a zone has none."""
+        sizes = np.zeros(len(hierarchy))
+        sizes[self._leaf] = self._sizes_of_zones
+        return hierarchy.add_up(sizes)[nodes]
+
     def settings(self) -> dict[str, Json]:
         """Return the hierarchy as typed; the zones themselves are in areas.parquet."""
         return {"grid": None, "hierarchy": self.typed_hierarchy}
@@ -114,6 +121,16 @@ class Zones:
             if (match := known.get(_bare(zone))) is not None:
                 return f"zone {zone!r} of the trips looks like {match!r} of the zones: ids are compared as text"
         return None
+
+    @cached_property
+    def _sizes_of_zones(self) -> FloatArray:
+        sizes = square_kilometers(self.table.geometry)
+        if without := [zone for zone, size in zip(self.table.ids, sizes.tolist(), strict=True) if not size > 0]:
+            raise InputError(
+                f"{len(without)} of {len(sizes)} zones have no outline, {without[0]!r} among them: they have no size",
+                "give a geometry with an area for every zone, or use the loss tiles",
+            )
+        return sizes
 
     def _has_place(self) -> npt.NDArray[np.bool_]:
         known: npt.NDArray[np.bool_] = np.isfinite(self.table.lon) & np.isfinite(self.table.lat)
