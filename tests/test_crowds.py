@@ -393,6 +393,17 @@ def test_same_release_of_all_methods(method, demand):
 
 
 @pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("trees", ["h3", "ward"])
+def test_same_release_of_small_areas(trees):
+    """How large areas are follows from public places: crowds tell this loss, too."""
+    crowds, flows, asked = both(trees, "persons")
+
+    actual, expected = (fv.anonymize(it, "nested", loss="area", max_suppression=0.9, **asked) for it in (crowds, flows))
+
+    assert same(actual, expected)
+
+
+@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("method", ["mosaic", "nested", "crosscut"])
 def test_same_frontier(method):
     """The frontier of crowds is that of persons."""
@@ -467,6 +478,7 @@ def test_what_a_cluster_does_not_count():
         ("anonymize", (None, None)),
         ("anonymize --engine spark --method odkanon", (None, None)),
         ("anonymize --engine spark --loss metres", (None, None)),
+        ("anonymize --engine spark --loss area", (10, None)),
         ("anonymize --engine spark --time-hierarchy 1h<day", (None, None)),
         ("anonymize --engine spark --elsewhere", (None, None)),
         ("anonymize --engine spark --by sex --totals", (None, None)),

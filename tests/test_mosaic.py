@@ -157,7 +157,7 @@ def test_names_do_not_matter(problem, lam, random):
         weight=problem.flows.weight[order],
         people=people,
     )
-    loss = "tiles" if problem.loss == "metres" else problem.loss  # centers follow from keys
+    loss = "tiles" if problem.loss in ("metres", "area") else problem.loss  # centers and sizes follow from keys
 
     first, second = (
         mosaic_splits(Problem(f, problem.requirement, problem.budget, loss=loss).cube).best(lam)

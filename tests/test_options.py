@@ -41,7 +41,7 @@ GOOD = {
     "grid": ({}, ["h3:5", "h3:05"]),
     "hierarchy": ({}, ["h3", "h3-binary"]),
     "method": ({}, ["suppression", "uniform-tiles"]),
-    "loss": ({"method": "mosaic"}, ["tiles", "metres"]),
+    "loss": ({"method": "mosaic"}, ["tiles", "metres", "area"]),
     "columns": ({}, ["start_lon=start_lon", "start_lon=start_lon, end_lon = end_lon"]),
     "options": ({"method": "uniform-tiles"}, ["steps=1", " steps = 3 "]),
 }

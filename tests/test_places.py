@@ -18,8 +18,15 @@ from scipy.cluster.hierarchy import linkage, to_tree
 from flowveil import InputError
 from flowveil._options import parse_bbox
 from flowveil._places import H3Grid, Hierarchy, Quadtree, Zones, choose_places, read_zones
-from flowveil._places.geodesy import to_meters
-from flowveil._places.h3index import cells_of_points, cells_of_points_reference, digits, parents
+from flowveil._places.geodesy import square_kilometers, to_meters
+from flowveil._places.h3index import (
+    cells_of_points,
+    cells_of_points_reference,
+    digits,
+    is_pentagon,
+    parents,
+    resolutions,
+)
 from flowveil.synthetic import CITY_BBOX, City
 
 RANDOM = np.random.default_rng(7)
@@ -120,6 +127,7 @@ def test_h3_tree_holds_the_right_tiles(binary):
         below = {int(tree.key[tile]) for tile in leaves_below(tree, node)}
         assert below == inside & set(seen.tolist())
         assert areas.tiles[node] == len(inside)
+    assert grid.sizes(tree, np.arange(1, len(tree))).tolist() == areas.tiles[1:].tolist()
     assert areas.area[0] == "world"
     assert areas.tiles[0] == -1
     assert np.isnan(areas.lon[0])
@@ -154,6 +162,37 @@ def test_h3_outlines_and_centres():
     assert (sizes > 0).all()
 
 
+@pytest.mark.parametrize(
+    ("bbox", "expected"),
+    [
+        (None, h3.get_num_cells(3)),
+        (CITY_BBOX, None),
+        ((-180.0, -90.0, 180.0, 90.0), h3.get_num_cells(3)),
+        ((-100.0, -10.0, 90.0, 10.0), h3.get_num_cells(3)),
+        ((4.5, 50.3, 4.5001, 50.3001), 5),
+    ],
+)
+def test_size_of_the_world(bbox, expected):
+    """The world has the tiles of the bbox, never fewer than were seen; those of the globe if these are not counted."""
+    grid = H3Grid(3, bbox=bbox)
+    tree, _ = grid.hierarchy(np.sort(np.asarray(h3.grid_disk(h3.latlng_to_cell(50.4, 4.6, 3), 1), np.uint64))[:5])
+
+    tiles = grid.describe(tree, np.array([0])).tiles[0]
+
+    assert grid.sizes(tree, np.array([0]))[0] == (max(tiles, 5) if expected is None else expected)
+    assert grid.sizes(tree, np.arange(1, len(tree))).max() == h3.cell_to_children_size(h3.get_res0_cells()[0], 3)
+
+
+def test_pentagons_equal_h3():
+    """A pentagon is told from its bits, at every resolution."""
+    for resolution in range(12):
+        cells = np.concatenate([cells_of_points(*random_points(50), resolution), h3.get_pentagons(resolution)])
+        near = [cell for pentagon in h3.get_pentagons(resolution) for cell in h3.grid_disk(pentagon, 1)]
+        cells = np.concatenate([cells, near]).astype(np.uint64)
+        assert is_pentagon(cells).tolist() == [h3.is_pentagon(cell) for cell in cells.tolist()]
+        assert resolutions(cells).tolist() == [resolution] * len(cells)
+
+
 def test_quadtree_squares():
     """A point lies in the square of its tile and of every ancestor; anchors are 0,0 of the UTM zone."""
     tree_of = Quadtree(250, CITY_BBOX)
@@ -174,6 +213,8 @@ def test_quadtree_squares():
         node = tree.parent[node]
     sizes = tree_of.square_kilometers(tree, leaf)
     assert sizes == pytest.approx(np.full(len(leaf), 0.0625), rel=2e-3)
+    nodes = np.arange(len(tree))
+    assert tree_of.sizes(tree, nodes).tolist() == tree_of.describe(tree, nodes).tiles.tolist()
     assert tree_of.index(pa.array([200.0]), pa.array([95.0])).null_count == 1
 
 
@@ -192,6 +233,45 @@ def test_ward_equals_scipy():
     for name, members, tiles in zip(areas.area[1:], areas.members[1:], areas.tiles[1:], strict=True):
         assert members == [table.ids[zone] for zone in sorted(nodes[name].pre_order())]
         assert tiles == len(members)
+
+
+def test_zones_are_as_large_as_their_outlines():
+    """An area has the square kilometers of its zones; the top has those of all, though no outline of it is told."""
+    zones = Zones(read_zones(City(seed=1).zones()), "ward")
+    nodes = np.arange(len(zones._tree))
+
+    sizes = zones.sizes(zones._tree, nodes)
+
+    assert sizes[1:] == pytest.approx(zones.square_kilometers(zones._tree, nodes)[1:], rel=1e-3)
+    assert sizes[0] == pytest.approx(sizes[zones._leaf].sum())
+
+
+@pytest.mark.parametrize("shape", [None, "POINT (0.5 0.5)", "POLYGON EMPTY"])
+def test_zones_without_outlines_have_no_size(shape):
+    """One zone that has no outline is enough to refuse: an area of it would look smaller than it is."""
+    outlines = ["POLYGON ((0 0, 1 0, 1 1, 0 0))", shape]
+    table = pa.table({"zone_id": ["a", "b"], "geometry": pa.array(outlines, pa.string()), "lon": [0, 1], "lat": [0, 1]})
+    zones = choose_places(zones=table)
+
+    with pytest.raises(InputError, match="1 of 2 zones have no outline, 'b'"):
+        zones.sizes(zones._tree, np.arange(3))
+
+
+def test_sizes_do_not_depend_on_the_way_of_rings():
+    """A hole is taken away and parts add up, in whichever order corners are listed."""
+    outer, inner = [(0, 0), (4, 0), (4, 4), (0, 4)], [(1, 1), (3, 1), (3, 3), (1, 3)]
+    there = shapely.Polygon([(6, 0), (6, 1), (7, 1), (7, 0)])
+    shapes = [
+        shapely.MultiPolygon([shapely.Polygon(first, [second]), other])
+        for first in (outer, outer[::-1])
+        for second in (inner, inner[::-1])
+        for other in (there, there.reverse())
+    ]
+    shapes += [shapely.GeometryCollection([shape, shapely.Point(9, 9)]) for shape in shapes]
+
+    whole, hole, apart = square_kilometers(np.array([shapely.Polygon(outer), shapely.Polygon(inner), there], object))
+
+    assert square_kilometers(np.array(shapes, object)) == pytest.approx(np.full(16, whole - hole + apart))
 
 
 def test_column_hierarchy_splits_and_hangs():

@@ -164,7 +164,9 @@ class DemandOptions:
         str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
     ] = None
     min_tiles: MinTiles = 1
-    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres or reconstruction.")] = DEFAULT_LOSS
+    loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres, reconstruction or area.")] = (
+        DEFAULT_LOSS
+    )
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the method.")
     ] = None

@@ -75,8 +75,8 @@ def build_flows(
     engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
     k, k_weight: with Spark and a unit, persons stay on the cluster, which counts the pairs of areas with at least k
     persons (who stand for k_weight people; auto asks for no more than k persons). These flows serve releases that ask
-    for as much or more, of methods that choose among such pairs, with the loss "tiles": `Method.cluster_options` says
-    when. Without k, ids of persons come here.
+    for as much or more, of methods that choose among such pairs, with the loss tiles or area:
+    `Method.cluster_options` says when. Without k, ids of persons come here.
     watch: called while rows are read, with how many were and how many there are (None if that is not known).
     crs: the projection of a quadtree, e.g. "EPSG:32631"; by default the UTM zone of the bbox.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flowveil._errors import PromiseError
 from flowveil._methods.cuts import Cut, Splits, solution_of
-from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of, frontier_point
+from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.steer import steer
 from flowveil._methods.volumes import AUTO, origin_cut, positive, targets
 from flowveil._places import ROOT
@@ -23,7 +23,8 @@ SOFT_SHARE = 0.10  # the paper's lambda, as share of the tiles
 def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
     """Return origin areas near a target volume, each with the best map of destinations within the common budget.
 
-    v_target: trips that an origin area should send; `auto` takes the one with the least gbar of 15.
+    v_target: trips that an origin area should send; `auto` takes that of 15 with the least loss for each
+    published trip (the least suppression with the precision asked for).
     """
     candidates: list[tuple[float, float, Cut]] = []
     refused: list[PromiseError] = []
@@ -33,8 +34,9 @@ def solve_dual(problem: Problem, v_target: str | float = AUTO) -> Solution:
         except PromiseError as error:
             refused.append(error)
             continue
-        point = frontier_point(cut.cube, cut.lam, cut.published)
-        candidates.append((point.suppressed if problem.max_gbar else point.gbar, target, cut))
+        kept = cut.cube.total - cut.suppressed
+        mean = cut.loss / kept if kept else float("inf")
+        candidates.append((cut.suppressed if problem.max_gbar else mean, target, cut))
     if not candidates:
         raise refused[-1]
     _, target, cut = min(candidates, key=lambda entry: entry[:2])

@@ -18,6 +18,7 @@ from flowveil._options import (
     parse_pairs,
     shown,
 )
+from flowveil._problem import LOSSES_OF_NODES
 from flowveil._processes import over_cores
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Method:
     losses: bool = False  # can it minimize any loss, and reach a given precision?
     joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
     times: bool = False  # can time be one of its axes?
+    several: bool = False  # can it split an area in several ways?
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
@@ -120,7 +122,7 @@ class Method:
         ({'k': 10, 'k_weight': None}, {})
         """
         whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
-        if engine != "spark" or not self.crowds or loss != DEFAULT_LOSS or not whole_pairs:
+        if engine != "spark" or not self.crowds or loss not in LOSSES_OF_NODES or not whole_pairs:
             return {}
         least = parse_k_weight(k_weight)
         # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.

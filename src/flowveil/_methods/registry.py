@@ -34,6 +34,7 @@ _METHODS = (
         losses=True,
         joint=True,
         times=True,
+        several=True,
         crowds=True,
     ),
     Method(
@@ -50,6 +51,7 @@ _METHODS = (
         frontier=nested.frontier,
         losses=True,
         joint=True,
+        several=True,
         crowds=True,
     ),
     Method(

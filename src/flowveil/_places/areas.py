@@ -12,7 +12,8 @@ from flowveil._places.rectangles import RectangleAreas
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._places.places import AreaTable, Numbered, Places
+    from flowveil._places.family import Numbered
+    from flowveil._places.places import AreaTable, Places
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,15 @@ import numpy as np
 from flowveil._places.h3index import MAX_RESOLUTION, digits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import BoolArray, IntArray, KeyArray
 
 PENTAGONS = np.array([4, 14, 24, 38, 49, 58, 63, 72, 83, 97, 107, 117])  # base cells
 UNITS = np.array([(0, 0), (-1, -1), (0, 1), (-1, 0), (1, 0), (0, -1), (1, 1)])  # by digit
 _DOWN = (np.array([(3, -1), (1, 2)]), np.array([(2, 1), (-1, 3)]))  # to even and to odd resolutions; columns are axes
 _UP = (np.array([(2, 1), (-1, 3)]), np.array([(3, -1), (1, 2)]))  # seven times the inverse
+_INNER_RADIUS = 0.3  # cells nearer to the middle are in the base cell, which is one wide; its edge is a fractal
 _CELL_MODE = np.uint64(1 << 59)
 _BASE_SHIFT, _RESOLUTION_SHIFT = np.uint64(45), np.uint64(52)
 
@@ -54,7 +57,21 @@ def _digit_of(step: IntArray) -> IntArray:
     """Return the digit of unit vectors."""
     table = np.zeros((3, 3), np.int64)
     table[UNITS[:, 0] + 1, UNITS[:, 1] + 1] = np.arange(7)
-    return table[step[0] + 1, step[1] + 1]
+    digit: IntArray = table[step[0] + 1, step[1] + 1]
+    return digit
+
+
+def surely_inside(low: Sequence[IntArray], high: Sequence[IntArray], resolution: int) -> BoolArray:
+    """Return which rectangles, from the coordinates `low` to before `high`, lie well inside a hexagonal base cell.
+
+    The farthest from its middle are corners. The axes stand at 120 degrees.
+    """
+    most = _INNER_RADIUS**2 * 7.0**resolution
+    inside = np.ones(len(low[0]), bool)
+    for u in (low[0], high[0] - 1):
+        for v in (low[1], high[1] - 1):
+            inside &= u * u + v * v - u * v < most
+    return inside
 
 
 def count_cells(base: int, resolution: int, low: tuple[int, int], high: tuple[int, int]) -> int:
@@ -74,8 +91,8 @@ def count_cells(base: int, resolution: int, low: tuple[int, int], high: tuple[in
     place, total, special = np.zeros((2, 1), np.int64), 0, np.array([base in PENTAGONS])
     for step in range(resolution + 1):
         center, around = matrices[step] @ place, reach[step][:, None]
-        outside: BoolArray = ((center + around < least) | (center - around >= most)).any(axis=0)
-        inside: BoolArray = ((center - around >= least) & (center + around < most)).all(axis=0)
+        outside = np.any((center + around < least) | (center - around >= most), axis=0)
+        inside = np.all((center - around >= least) & (center + around < most), axis=0)
         below = 7 ** (resolution - step)
         total += int(np.where(special[inside], 1 + 5 * (below - 1) // 6, below).sum())
         place, special = place[:, ~(outside | inside)], special[~(outside | inside)]

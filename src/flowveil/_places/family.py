@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._places.hierarchy import ROOT
+from flowveil._places.hierarchy import ROOT, Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import IntArray, KeyArray
-    from flowveil._places.hierarchy import Hierarchy
 
 
 class Ways(NamedTuple):
@@ -153,6 +152,9 @@ class Family:
             own = tree_of == number
             leaf[own] = self.nodes[0][self.number[number][leaves[rank[own]]]]
         return place, leaf
+
+
+Numbered = Hierarchy | Family  # what numbers areas, and has a key for each
 
 
 def _by_area(areas: int, area: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyproj
+import shapely
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,9 +21,26 @@ def _ellipsoid() -> pyproj.Geod:
 
 
 def square_kilometers(shapes: npt.NDArray[np.object_]) -> FloatArray:
-    """Return the geodesic size of each shape in degrees, NaN for None."""
-    sizes = [np.nan if shape is None else abs(_ellipsoid().geometry_area_perimeter(shape)[0]) / 1e6 for shape in shapes]
+    """Return the geodesic size of each shape in degrees, NaN for None.
+
+    Rings may run either way: what an inner ring encloses is taken away, and the parts of a shape add up.
+    """
+    sizes = [np.nan if shape is None else sum(map(_square_meters, _polygons(shape))) / 1e6 for shape in shapes]
     return np.array(sizes, np.float64)
+
+
+def _polygons(shape: shapely.Geometry) -> list[shapely.Polygon]:
+    """Return the polygons that a shape is or is made of, one inside the other."""
+    if isinstance(shape, shapely.Polygon):
+        return [shape]
+    return [polygon for part in getattr(shape, "geoms", ()) for polygon in _polygons(part)]
+
+
+def _square_meters(polygon: shapely.Polygon) -> float:
+    outer, *inner = (
+        abs(_ellipsoid().geometry_area_perimeter(ring)[0]) for ring in (polygon.exterior, *polygon.interiors)
+    )
+    return float(outer - sum(inner))
 
 
 def meters_between(lon: FloatArray, lat: FloatArray, other_lon: FloatArray, other_lat: FloatArray) -> FloatArray:

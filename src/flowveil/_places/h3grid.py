@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import h3.api.numpy_int as h3
@@ -12,7 +13,7 @@ import shapely
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.family import Family
 from flowveil._places.geodesy import square_kilometers
-from flowveil._places.h3index import cells_of_points, digits, parents
+from flowveil._places.h3index import cells_of_points, digits, is_pentagon, parents, resolutions
 from flowveil._places.hierarchy import ROOT, Hierarchy
 from flowveil._places.places import AreaTable
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.places import BoundingBox, Numbered
+    from flowveil._places.family import Numbered
+    from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
 # its children, each with the group above it (0 is the cell itself). Around the center 0 the digits stand in the ring
@@ -124,6 +126,15 @@ class H3Grid:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
 
+    def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
+        """Return all tiles of nodes, seen or not; the world's are those of the bbox, or of the globe if not counted."""
+        key, inner = hierarchy.key[nodes], nodes != ROOT
+        group = ((key >> _GROUP_SHIFT) & np.uint64(7)).astype(np.int64)
+        kind = np.where(inner, 16 * resolutions(key) + 8 * is_pentagon(key & _CELL_BITS) + group, -1)
+        _, first, alike = np.unique(kind, return_index=True, return_inverse=True)
+        tiles = [self._tiles(int(key[row])) if inner[row] else self._tiles_of_world for row in first.tolist()]
+        return np.maximum(np.array(tiles, np.float64)[alike], hierarchy.tiles[nodes])
+
     def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
         return {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
@@ -144,12 +155,19 @@ class H3Grid:
     def _tiles_of_bbox(self) -> int:
         if self.bbox is None:
             return -1
+        west, south, east, north = self.bbox
+        if east - west >= 180:  # degrees; outlines go the short way round, which is the other one
+            return -1
         size = float(square_kilometers(np.array([box_shape(self.bbox)], object))[0])
         if size / h3.average_hexagon_area(self.resolution) > _MOST_COUNTED_TILES:
             return -1
-        west, south, east, north = self.bbox
         outline = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
         return len(h3.h3shape_to_cells(outline, self.resolution))
+
+    @cached_property
+    def _tiles_of_world(self) -> int:
+        tiles = self._tiles_of_bbox()
+        return h3.get_num_cells(self.resolution) if tiles < 0 else tiles
 
     def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         shapes = np.full(len(nodes), None, object)

@@ -41,6 +41,20 @@ def parents(cells: KeyArray, resolution: int) -> KeyArray:
     return np.asarray(change_resolution(cells, resolution), np.uint64)
 
 
+def resolutions(cells: KeyArray) -> IntArray:
+    """Return the resolutions of cells."""
+    return ((cells >> np.uint64(52)) & np.uint64(15)).astype(np.int64)
+
+
+def is_pentagon(cells: KeyArray) -> BoolArray:
+    """Which cells are pentagons: the center of the center, and so on, of a pentagon of resolution 0."""
+    unused = 3 * (MAX_RESOLUTION - resolutions(cells))  # bits of finer digits
+    path = (cells & np.uint64((1 << 3 * MAX_RESOLUTION) - 1)) >> unused.astype(np.uint64)
+    base = (cells >> np.uint64(3 * MAX_RESOLUTION)) & np.uint64(127)
+    found: BoolArray = np.isin(base, [h3.get_base_cell_number(cell) for cell in h3.get_pentagons(0)]) & (path == 0)
+    return found
+
+
 def digits(cells: KeyArray, resolution: int) -> IntArray:
     """Return the child digit (0 to 6) that leads from the ancestor above `resolution` to the one at it."""
     return ((cells >> np.uint64(3 * (MAX_RESOLUTION - resolution))) & np.uint64(7)).astype(np.int64)

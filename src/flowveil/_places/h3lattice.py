@@ -8,7 +8,7 @@ import h3.api.numpy_int as h3
 import numpy as np
 import shapely
 
-from flowveil._places.axial import cells_at, coordinates, count_cells
+from flowveil._places.axial import PENTAGONS, cells_at, coordinates, count_cells, surely_inside
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.h3grid import H3Grid, mean_point, outline_near
 from flowveil._places.hierarchy import ROOT
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Family
+    from flowveil._places.family import Family, Numbered
     from flowveil._places.hierarchy import Hierarchy
-    from flowveil._places.places import BoundingBox, Numbered
+    from flowveil._places.places import BoundingBox
 
 _BITS = 22  # of a coordinate; a base cell is 2.9 million cells of the finest resolution wide
 _MIDDLE = 1 << (_BITS - 1)  # the coordinate of the middle of a base cell
 _MOST_UNITED = 64  # outlines of so many cells are united; beyond, points along the border are joined
 _BORDER_POINTS = 16  # a side
+_MOST_DEGREES = 90.0  # of longitude between two points of a border; more go round a pole
 _SAMPLES = 8  # cells a side whose mean is the center where the base cell ends inside
 
 
@@ -62,11 +63,7 @@ class H3Lattice(H3Grid):
         x, y = (place - (_MIDDLE >> power) for place, power in _sides(rectangle))
         columns = (nodes, cells, rectangle.block, rectangle.wide, rectangle.high, x, y)
         return [
-            self.top
-            if not node
-            else str(h3.int_to_str(cell))
-            if not wide + high
-            else f"l:{block}/{wide}/{high}/{i}/{j}"
+            self.top if not node else f"l:{block}/{wide}/{high}/{i}/{j}" if wide + high else str(h3.int_to_str(cell))
             for node, cell, block, wide, high, i, j in zip(*(column.tolist() for column in columns), strict=True)
         ]
 
@@ -91,8 +88,8 @@ class H3Lattice(H3Grid):
             if node == ROOT:
                 points[row] = box_center(self.bbox) if self.bbox else np.nan
             else:
-                cells = cells if all(cells) else self._sample(_one(rectangle, row), _SAMPLES)
-                points[row] = mean_point([h3.cell_to_latlng(cell) for cell in dict.fromkeys(cells)])
+                inner = cells if all(cells) else self._sample(_one(rectangle, row), _SAMPLES)
+                points[row] = mean_point([h3.cell_to_latlng(cell) for cell in dict.fromkeys(inner)])
         return points[:, 0], points[:, 1]
 
     def settings(self) -> dict[str, Json]:
@@ -116,8 +113,7 @@ class H3Lattice(H3Grid):
     def _sample(self, rectangle: Rectangle, most: int) -> list[int]:
         """Return the cells that one rectangle has at up to `most` places a side, evenly spread."""
         x, y = (
-            (int(place[0]) << int(power[0]))
-            + np.unique(np.linspace(0, (1 << int(power[0])) - 1, most).astype(np.int64))
+            (int(place[0]) << int(power[0])) + _spread((1 << int(power[0])) - 1, most)
             for place, power in _sides(rectangle)
         )
         x, y = (values.ravel() for values in np.meshgrid(x, y))
@@ -125,22 +121,24 @@ class H3Lattice(H3Grid):
         sample: list[int] = cells[cells > 0].tolist()
         return sample
 
+    def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
+        """Return all tiles of nodes, seen or not; the world's are those of the bbox, or of the globe if not counted."""
+        counts = self._tile_counts(hierarchy, nodes)
+        tiles = np.where(nodes == ROOT, self._tiles_of_world, counts)
+        return np.maximum(tiles, hierarchy.tiles[nodes]).astype(np.float64)
+
     def _tile_counts(self, hierarchy: Numbered, nodes: IntArray) -> IntArray:
+        """Return all tiles of nodes, seen or not, -1 for a world that is not counted."""
         rectangle = self.lattice.unpack(hierarchy.key[nodes])
-        counts = [
-            count_cells(
-                block,
-                self.resolution,
-                ((x << wide) - _MIDDLE, (y << high) - _MIDDLE),
-                (((x + 1) << wide) - _MIDDLE, ((y + 1) << high) - _MIDDLE),
-            )
-            if node
-            else self._tiles_of_bbox()
-            for node, block, wide, high, x, y in zip(
-                nodes.tolist(), *(part.tolist() for part in rectangle), strict=True
-            )
-        ]
-        return np.array(counts, np.int64)
+        low = [(place << power) - _MIDDLE for place, power in _sides(rectangle)]
+        high = [((place + 1) << power) - _MIDDLE for place, power in _sides(rectangle)]
+        counts = 1 << (rectangle.wide + rectangle.high)
+        near_the_edge = ~surely_inside(low, high, self.resolution) | np.isin(rectangle.block, PENTAGONS)
+        for row in np.flatnonzero(near_the_edge & (nodes != ROOT)).tolist():
+            bounds = [(int(side[0][row]), int(side[1][row])) for side in (low, high)]
+            counts[row] = count_cells(int(rectangle.block[row]), self.resolution, bounds[0], bounds[1])
+        counts[nodes == ROOT] = self._tiles_of_bbox()
+        return counts
 
     def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         rectangle = self.lattice.unpack(hierarchy.key[nodes])
@@ -174,30 +172,32 @@ class H3Lattice(H3Grid):
         powers = int(rectangle.wide[0]), int(rectangle.high[0])
         start = int(rectangle.x[0]) << powers[0], int(rectangle.y[0]) << powers[1]
         last = [(1 << power) - 1 for power in powers]
-        along = [np.unique(np.linspace(0, end, _BORDER_POINTS).astype(np.int64)) for end in last]
-        x = np.concatenate(
-            [along[0], np.full(len(along[1]), last[0]), along[0][::-1], np.zeros(len(along[1]), np.int64)]
-        )
-        y = np.concatenate(
-            [np.zeros(len(along[0]), np.int64), along[1], np.full(len(along[0]), last[1]), along[1][::-1]]
-        )
+        across, up = (_spread(end, _BORDER_POINTS) for end in last)
+        x = np.concatenate([across, np.full_like(up, last[0]), across[::-1], np.zeros_like(up)])
+        y = np.concatenate([np.zeros_like(across), up, np.full_like(across, last[1]), up[::-1]])
         outward = [(values == end).astype(np.int64) - (values == 0) for values, end in zip((x, y), last, strict=True)]
         block = np.full(len(x), rectangle.block[0])
         cells = self._cells(block, x + start[0], y + start[1])
-        across = self._cells(block, x + start[0] - outward[0], y + start[1])
-        down = self._cells(block, x + start[0], y + start[1] - outward[1])
-        if not (cells.all() and across.all() and down.all()):
+        beside = self._cells(block, x + start[0] - outward[0], y + start[1])
+        below = self._cells(block, x + start[0], y + start[1] - outward[1])
+        if not (cells.all() and beside.all() and below.all()):
             return None
-        here, left, below = (_points(values) for values in (cells, across, down))
-        near = here[0, 0]
-        here[:, 0], left[:, 0], below[:, 0] = (near + _turned(p[:, 0] - near) for p in (here, left, below))
-        ring = here + (here - left) / 2 + (here - below) / 2
-        return None if np.abs(np.diff(here[:, 0])).max() > 90 else shapely.Polygon(ring)
+        outer, inward, inner = (_points(values) for values in (cells, beside, below))
+        for points in (inward, inner, outer):
+            points[:, 0] = outer[0, 0] + _turned(points[:, 0] - outer[0, 0])
+        if np.abs(np.diff(outer[:, 0])).max() > _MOST_DEGREES:
+            return None
+        return shapely.Polygon(outer + (outer - inward) / 2 + (outer - inner) / 2)
 
 
 def _sides(rectangle: Rectangle) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
     """Return place and power of both sides."""
     return (rectangle.x, rectangle.wide), (rectangle.y, rectangle.high)
+
+
+def _spread(last: int, most: int) -> IntArray:
+    """Return up to so many whole numbers from 0 to the last, evenly spread."""
+    return np.unique(np.linspace(0, last, most).astype(np.int64))
 
 
 def _one(rectangle: Rectangle, row: int) -> Rectangle:

@@ -2,7 +2,7 @@
 
 Tiles have whole coordinates from 0 on, in blocks that are not joined but by the root. Along one order of halving, say
 across, down, across, ..., the rectangles form a binary tree. With |a - b| up to an aspect there are two such trees for
-each step of it, and every rectangle in that range, and every way to halve it that stays in the range, is in one of them.
+each step of it; every rectangle in that range, and every way to halve it that stays in the range, is in one of them.
 
 A rectangle matters only for the tiles seen in it: of those that hold the same ones, the smallest stands for all.
 That one is unique, since the rectangle that two of them share is in the family too.
@@ -11,6 +11,7 @@ That one is unique, since the rectangle that two of them share is in the family 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ASPECT = 2  # twice as wide as high twice over, or the reverse: more cost time and gain little (decision 31)
 MOST_ASPECT = 8
 _ROOT_KEY = 0
+_FAMILIES: WeakKeyDictionary[Hierarchy, Family] = WeakKeyDictionary()  # by first tree: many matrices share one
 
 
 class Rectangle(NamedTuple):
@@ -63,8 +65,10 @@ class Lattice:
 
     def family_above(self, tree: Hierarchy) -> Family:
         """Return the family over the leaves of a tree, which is the first of its trees."""
-        tiles = self.unpack(tree.key[tree.is_leaf])
-        return self.family(tiles.block, tiles.x, tiles.y)
+        if tree not in _FAMILIES:
+            tiles = self.unpack(tree.key[tree.is_leaf])
+            _FAMILIES[tree] = self.family(tiles.block, tiles.x, tiles.y)
+        return _FAMILIES[tree]
 
     def pack(self, rectangle: Rectangle) -> KeyArray:
         """Return the keys of rectangles."""
@@ -117,11 +121,13 @@ class Lattice:
     def _smallest(self, block: IntArray, x: IntArray, y: IntArray, low: IntArray, high: IntArray) -> Rectangle:
         """Return the smallest rectangle that holds the tiles from place `low` to `high`, for each pair of these."""
         bounds = np.column_stack([low, high + 1]).ravel()
-        west, east = (f.reduceat(np.append(x, x[-1:]), bounds)[::2] for f in (np.minimum, np.maximum))
-        south, north = (f.reduceat(np.append(y, y[-1:]), bounds)[::2] for f in (np.minimum, np.maximum))
-        wide, high_power = _bit_length(west ^ east), _bit_length(south ^ north)
-        wide, high_power = np.maximum(wide, high_power - self.aspect), np.maximum(high_power, wide - self.aspect)
-        return Rectangle(block[low], wide, high_power, west >> wide, south >> high_power)
+        least, most = (
+            [extreme.reduceat(np.append(side, side[-1:]), bounds)[::2].astype(np.int64) for side in (x, y)]
+            for extreme in (np.minimum, np.maximum)
+        )
+        wide, tall = (_bit_length(first ^ last) for first, last in zip(least, most, strict=True))
+        wide, tall = np.maximum(wide, tall - self.aspect), np.maximum(tall, wide - self.aspect)
+        return Rectangle(block[low], wide, tall, least[0] >> wide, least[1] >> tall)
 
 
 def lattice_name(aspect: int) -> str:

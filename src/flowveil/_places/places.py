@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Family
+    from flowveil._places.family import Family, Numbered
     from flowveil._places.hierarchy import Hierarchy
-
-    Numbered = Hierarchy | Family  # what numbers areas, and has a key for each
 
 BoundingBox = tuple[float, float, float, float]  # west, south, east, north in degrees
 
@@ -61,6 +59,9 @@ class Places(Protocol):
 
     def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the size of nodes on the ellipsoid, NaN where there is no shape."""
+
+    def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
+        """Return how large nodes are: tiles of a grid, seen or not, or square kilometers of zones; all above 0."""
 
     def settings(self) -> dict[str, Json]:
         """Return what the user typed to choose these places, for the manifest."""

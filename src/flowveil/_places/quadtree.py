@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.places import BoundingBox, Numbered
+    from flowveil._places.family import Numbered
+    from flowveil._places.places import BoundingBox
 
 # The largest square of the tree is at least as wide as the Earth's half circumference: a constant, so that the height
 # of the tree says nothing about the data.
@@ -122,6 +123,10 @@ class Quadtree:
     def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the ellipsoidal size of the outlines."""
         return square_kilometers(self._shapes(hierarchy, nodes))
+
+    def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
+        """Return all tiles of squares, seen or not; the world's are those of the bbox."""
+        return self._tile_counts(hierarchy, nodes).astype(np.float64)
 
     def settings(self) -> dict[str, Json]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""

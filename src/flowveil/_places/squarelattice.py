@@ -13,9 +13,9 @@ from flowveil._places.quadtree import AXIS_BITS, BIAS, Quadtree, unpack
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Family
+    from flowveil._places.family import Family, Numbered
     from flowveil._places.hierarchy import Hierarchy
-    from flowveil._places.places import BoundingBox, Numbered
+    from flowveil._places.places import BoundingBox
 
 
 class SquareLattice(Quadtree):
@@ -56,14 +56,12 @@ class SquareLattice(Quadtree):
 
     def _tile_counts(self, hierarchy: Numbered, nodes: IntArray) -> IntArray:
         rectangle = self._rectangles(hierarchy, nodes)
-        return np.where(
-            nodes == ROOT, self._tiles_of_bbox(), 1 << np.where(nodes == ROOT, 0, rectangle.wide + rectangle.high)
-        )
+        return np.where(nodes == ROOT, self._tiles_of_bbox(), 1 << (rectangle.wide + rectangle.high))
 
     def _corners(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         rectangle = self._rectangles(hierarchy, nodes)
-        width, height = self.side * 2.0**rectangle.wide, self.side * 2.0**rectangle.high
-        return rectangle.x * width, rectangle.y * height, width, height
+        width, height = (self.side * np.asarray(2.0**power, np.float64) for power in (rectangle.wide, rectangle.high))
+        return np.asarray(rectangle.x * width), np.asarray(rectangle.y * height), width, height
 
     def _rectangles(self, hierarchy: Numbered, nodes: IntArray) -> Rectangle:
         """Return the rectangles of nodes, placed from 0,0 of the CRS; a single square for the root."""

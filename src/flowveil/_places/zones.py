@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.places import Numbered
+    from flowveil._places.family import Numbered
     from flowveil._places.zone_table import ZoneTable
 
 
@@ -114,20 +114,30 @@ class Zones:
     def _centers(self) -> tuple[FloatArray, FloatArray]:
         """By area of the family: the mean of lon and lat of its zones."""
         known = np.isfinite(self.table.lon) & np.isfinite(self.table.lat)
+        lon, lat, count = (
+            self._add_up(np.where(known, values, 0.0)) for values in (self.table.lon, self.table.lat, known)
+        )
+        with np.errstate(invalid="ignore"):
+            return lon / count, lat / count
+
+    def _add_up(self, values: FloatArray) -> FloatArray:
+        """Return by area of the family the sum of the values of its zones."""
         family = self._family
-        sums = np.zeros((3, len(family)))
+        sums = np.zeros(len(family))
         zone_area = family.number[0][self._leaf]
         for number, tree, nodes in zip(family.number, family.trees, family.nodes, strict=True):
-            for total, values in zip(sums, (self.table.lon, self.table.lat, known), strict=True):
-                of_node = np.zeros(len(tree))
-                of_node[nodes[zone_area]] = np.where(known, values, 0)
-                total[number] = tree.add_up(of_node)
-        with np.errstate(invalid="ignore"):
-            return sums[0] / sums[2], sums[1] / sums[2]
+            of_node = np.zeros(len(tree))
+            of_node[nodes[zone_area]] = values
+            sums[number] = tree.add_up(of_node)
+        return sums
 
     def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the ellipsoidal size of the united shapes."""
         return square_kilometers(self._shapes(hierarchy, nodes))
+
+    def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
+        """Return the ellipsoidal size of all zones of each node together, or raise if a zone has none."""
+        return self._add_up(self._sizes_of_zones)[self._area_of_key[hierarchy.key[nodes].astype(np.int64)]]
 
     def settings(self) -> dict[str, Json]:
         """Return the hierarchy as typed; the zones themselves are in areas.parquet."""
@@ -144,6 +154,16 @@ class Zones:
             if (match := known.get(_bare(zone))) is not None:
                 return f"zone {zone!r} of the trips looks like {match!r} of the zones: ids are compared as text"
         return None
+
+    @cached_property
+    def _sizes_of_zones(self) -> FloatArray:
+        sizes = square_kilometers(self.table.geometry)
+        if without := [zone for zone, size in zip(self.table.ids, sizes.tolist(), strict=True) if not size > 0]:
+            raise InputError(
+                f"{len(without)} of {len(sizes)} zones have no outline, {without[0]!r} among them: they have no size",
+                "give a geometry with an area for every zone, or use the loss tiles",
+            )
+        return sizes
 
     def _ids_of(self, zones: IntArray) -> list[str]:
         return [self.table.ids[zone] for zone in zones.tolist()]

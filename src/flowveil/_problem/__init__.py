@@ -2,13 +2,14 @@
 
 from flowveil._problem.axis import Axis, Dimension
 from flowveil._problem.cube import Cube, Run, by_split
-from flowveil._problem.losses import LOSSES
+from flowveil._problem.losses import LOSSES, LOSSES_OF_NODES
 from flowveil._problem.problem import NodePairs, Problem
 from flowveil._problem.requirement import Least, Requirement, make_requirement, mean_weight
 from flowveil._problem.solution import Solution
 
 __all__ = [
     "LOSSES",
+    "LOSSES_OF_NODES",
     "Axis",
     "Cube",
     "Dimension",

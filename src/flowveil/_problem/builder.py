@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,8 @@ class _Builder:
         searches = [_Search(self, choice) for choice in choices]
         work = list(product(runs, searches))
         batches = at_once(lambda pair: pair[1].find(pair[0]), work)
-        of_runs = [sum(batches[start : start + len(searches)], []) for start in range(0, len(work), len(searches))]
+        starts = range(0, len(work), len(searches))
+        of_runs = [list(chain.from_iterable(batches[start : start + len(searches)])) for start in starts]
         batches.clear()
         return _join(at_once(lambda cells: _link(self.problem, self.rows, cells), of_runs))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._flows import Crowds
-from flowveil._problem.losses import Batch, loss_function
+from flowveil._problem.losses import LOSSES_OF_NODES, Batch, loss_function
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -30,10 +30,10 @@ def check_crowds(flows: Flows, requirement: Requirement) -> None:
 def cells_of_crowds(problem: Problem, crowds: Crowds) -> tuple[IntArray, IntArray, FloatArray]:
     """Return matrix and nodes, trips, and loss of all cells, or raise if crowds do not tell the loss."""
     requirement, flows = problem.requirement, problem.flows
-    if problem.loss != "tiles":
+    if problem.loss not in LOSSES_OF_NODES:
         raise InputError(
             f"persons stayed on the cluster, which does not count the loss {problem.loss!r}",
-            "use the loss tiles, or build the flows without k",
+            "use the loss tiles or area, or build the flows without k",
         )
     good = requirement.passes(
         crowds.measures, flows.origins.tiles[crowds.origin], flows.destinations.tiles[crowds.destination]

@@ -1,4 +1,4 @@
-"""The pairs (or tuples) of areas that may be published, found from the top down, with what it takes to choose among them.
+"""The pairs (or tuples) of areas that may be published, found from the top down, and what splits of them withhold.
 
 A pair that fails a test has no part that passes, so nothing below it matters; and all that matters of it is its
 trips, which a split of the pair above withholds. So only publishable pairs are kept, each with the trips that every
@@ -54,7 +54,7 @@ def tree_links(parent: LinkArray, splittable: BoolArray, withheld: FloatArray) -
     parent: the cell one step up, -1 for none.
     """
     axes, cells = parent.shape
-    first = np.arange(0, axes * cells + 1, axes, np.int32)
+    first = np.arange(0, axes * cells + 1, axes, dtype=np.int32)
     above = np.where(parent < 0, -1, parent * axes + np.arange(axes)[:, None]).astype(np.int32)
     axis = np.tile(np.arange(axes, dtype=np.int8), cells)
     return Links(first, axis, by_split(splittable), by_split(withheld), first, by_split(above))

@@ -170,7 +170,7 @@ def _grown(values: IntArray) -> IntArray:
 grown = njit(cache=True, nogil=True)(_grown)
 
 
-def _descend(
+def _descend(  # noqa: C901  one loop: what is found is what is searched next
     records: Records, fine: BoolArray, whole: BoolArray, visits: Visits, least: Least, tree: Tree
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Find the publishable nodes of the last axis for each group of records that is `fine` on the other axes.

@@ -25,7 +25,7 @@ _MOST_LINKS = 2**31 - 1  # links are numbers of 32 bits
 def find_links(
     dimensions: Sequence[Dimension], node: IntArray, trips: IntArray, key: IntArray, strides: Sequence[int]
 ) -> Links:
-    """Return the links of cells that are sorted by `key`, the numbers of their areas (the rows of `node`) as one number.
+    """Return the links of cells that are sorted by `key`: the numbers of their areas, the rows of `node`, as one.
 
     strides: by axis, what a step of its area is worth in the key.
     """

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from flowveil._problem.axis import Axis
     from flowveil._problem.problem import Problem
 
-LOSSES = ("tiles", "metres", "reconstruction")
+LOSSES = ("tiles", "metres", "reconstruction", "area")
+LOSSES_OF_NODES = ("tiles", "area")  # need no more than nodes and trips of a cell: which tile pairs it has is all one
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ def loss_function(problem: Problem, axes: Sequence[Axis]) -> Loss:
         of_places = _metres(axes, problem.flows.places)
     elif problem.loss == "reconstruction":
         of_places = _reconstruction(axes)
+    elif problem.loss == "area":
+        of_places = _area(axes, problem.flows.places)
     else:
         raise UnknownNameError("loss", problem.loss, LOSSES)
     if all(axis.is_place for axis in axes):
@@ -61,6 +64,21 @@ def _steps(axes: Sequence[Axis], counted: list[bool]) -> Loss:
             if counts and axis.weight:
                 tiles += axis.weight * axis.hierarchy.tiles[row]
         return tiles * batch.trips
+
+    return price
+
+
+def _area(axes: Sequence[Axis], places: Places) -> Loss:
+    """Trips times the size of both ends: tiles, seen or not, on a grid; square kilometers of zones."""
+    trees = [axis.hierarchy if axis.is_place else None for axis in axes]
+    sizes = [None if tree is None else places.sizes(tree, np.arange(len(tree))) for tree in trees]
+
+    def price(batch: Batch) -> FloatArray:
+        total = np.zeros(len(batch.trips))
+        for row, size in zip(batch.node, sizes, strict=True):
+            if size is not None:
+                total += size[row]
+        return total * batch.trips
 
     return price
 

@@ -31,9 +31,9 @@ class Problem:
     flows: Flows
     requirement: Requirement
     budget: int  # the most trips that may be suppressed
-    loss: str = "tiles"  # what a method minimizes: tiles, metres or reconstruction
+    loss: str = "tiles"  # what a method minimizes: one of LOSSES
     max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
-    time_weight: float = 1.0  # what a step of time costs in the loss; a tile costs 1
+    time_weight: float = 1.0  # what a step of time costs in the loss; a tile (meter, square kilometer) costs 1
     several: bool = False  # areas may be split in all ways that their family has, not only as its first tree does
 
     def __post_init__(self) -> None:

@@ -62,7 +62,8 @@ def anonymize(
     10). preset: a k that others set for persons, in its place: ine-15, mds-10, insee-11, cnil-10, flowkit-15.
     max_suppression: the largest share of trips that may be left out (default 0.10 where the method can steer it).
     max_gbar: in its place, the precision to reach (mean tiles of both ends of a trip), leaving out as few as possible.
-    loss: what a method that optimizes loses little of: tiles, metres or reconstruction.
+    loss: what a method that optimizes loses little of: tiles, metres, reconstruction, or area (tiles of a grid, seen
+    in the data or not; square kilometers of zones).
     k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
     min_tiles: the fewest tiles of both ends.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
@@ -145,7 +146,7 @@ def _describe(
         source=flows,
         published=_published(flows, solution, measures, rest, whole),
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
-        notes=(*solution.notes, *_notes(whole)),
+        notes=(*solution.notes, *([] if areas_from else _unit_of(problem)), *_notes(whole)),
     )
 
 
@@ -162,13 +163,21 @@ def _published(
         time=solution.time,
         totals=None if whole is None else whole.measures.trips,
     )
-    if solution.rectangles is not None:
+    if solution.rectangles is not None or solution.families is not None:
         published = replace(
             published, areas=solution.sides(flows), group=solution.group, overlapping=solution.overlapping
         )
     if rest is not None:
         published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips))
     return published
+
+
+def _unit_of(problem: Problem) -> list[str]:
+    """Say what the loss counts where its name leaves that open."""
+    if problem.loss != "area":
+        return []
+    unit = "square kilometers" if problem.flows.places.by_zone else "all tiles of an area, seen or not"
+    return [f"the loss area counts {unit}"]
 
 
 def _notes(whole: Totals | None) -> list[str]:
@@ -182,7 +191,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
-    return Problem(flows, requirement, flows.total, asked.loss)
+    return Problem(flows, requirement, flows.total, asked.loss, several=asked.several)
 
 
 def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:

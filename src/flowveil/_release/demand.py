@@ -43,6 +43,7 @@ class Demand:
     options: dict[str, Value]  # of the method
     share: float | None = None  # the largest share of trips that may be left out; None: any
     max_gbar: float | None = None
+    several: bool = False  # may areas be split in several ways, where their hierarchy has them?
 
 
 def parse_demand(
@@ -97,6 +98,8 @@ def parse_demand(
         typed,
         share,
         parse_max_gbar(max_gbar),
+        # What these add is safe where areas hold each other or have nothing in common: in one tree.
+        several=chosen.several and not any(flags) and areas_from is None,
     )
 
 

@@ -13,9 +13,9 @@ from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
 from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
-from flowveil._measure import Published, Rest, check_tiles, cover_boxes, metrics
+from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, metrics
 from flowveil._options import parse_k, parse_k_weight
-from flowveil._places import UNIT, RectangleAreas, Rectangles, make_frame
+from flowveil._places import UNIT, NodeAreas, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import nodes_of, rows_in, times_of
 from flowveil._release.read import read_flows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows
     from flowveil._measure import Metrics
-    from flowveil._places import Hierarchy, ZonesLike
+    from flowveil._places import Family, ZonesLike
     from flowveil._release.release import Release
     from flowveil._trips import TripsLike
 
@@ -82,7 +82,7 @@ def recount(
         trips = read_trips(trips, columns or story.columns, where or story.where)
     keywords = {
         "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
-        "hierarchy": None if (options.get("grid") or "").startswith("quadtree") else options.get("hierarchy"),
+        "hierarchy": options.get("hierarchy"),
         "crs": options.get("crs"),
         "bbox": options.get("bbox"),
         "unit": unit or (None if promise["unit"] == "trip" else promise["unit"]),
@@ -145,30 +145,34 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
         totals = np.asarray(table.filter(is_total)["trips"].to_numpy(), np.int64)
         table = table.filter(~is_total)
     ends = [texts(table["origin"]), texts(table["destination"])]
-    trees = flows.origins, flows.destinations
+    families = flows.places.family(flows.origins), flows.places.family(flows.destinations)
     trips = np.asarray(table["trips"].to_numpy(), np.int64)
     apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]
     kept = ~(apart[0] | apart[1])
-    nodes = [_known(flows, tree, names, kept) for tree, names in zip(trees, ends, strict=True)]
+    nodes = [_known(flows, family, names, kept) for family, names in zip(families, ends, strict=True)]
     moment = times_of(flows, table)
+    matrix = rows_in(flows.matrices, table)[kept]
+    time = None if moment is None else moment[kept]
     published = Published(
         nodes[0],
         nodes[1],
         trips[kept],
-        rows_in(flows.matrices, table)[kept],
-        time=None if moment is None else moment[kept],
+        matrix,
+        areas=(NodeAreas(flows.places, families[0]), NodeAreas(flows.places, families[1])),
+        group=cover(flows, nodes[0], nodes[1], matrix, time, families=families),
+        time=time,
         totals=totals,
     )
     if not reports:
         return published
     first = 1 if apart[0].any() else 0
     rest = apart[1 - first]
-    return replace(published, elsewhere=Rest(first, _known(flows, trees[first], ends[first], rest), trips[rest]))
+    return replace(published, elsewhere=Rest(first, _known(flows, families[first], ends[first], rest), trips[rest]))
 
 
-def _known(flows: Flows, hierarchy: Hierarchy, areas: list[str], chosen: BoolArray) -> IntArray:
+def _known(flows: Flows, family: Family, areas: list[str], chosen: BoolArray) -> IntArray:
     names = [areas[row] for row in np.flatnonzero(chosen).tolist()]
-    nodes = nodes_of(flows.places, hierarchy, names)
+    nodes = nodes_of(flows.places, family, names)
     if (nodes < 0).any():
         raise InputError(
             f"the area {names[int(np.argmin(nodes))]!r} of the release does not occur in these trips",

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows
-    from flowveil._places import Hierarchy, Places
+    from flowveil._places import Numbered, Places
 
 NONE = -1
 
 
-def nodes_of(places: Places, hierarchy: Hierarchy, areas: Sequence[str]) -> IntArray:
+def nodes_of(places: Places, hierarchy: Numbered, areas: Sequence[str]) -> IntArray:
     """Return the node of each area, -1 for one that does not occur in the hierarchy."""
     names = places.ids(hierarchy, np.arange(len(hierarchy)))
     node = {name: number for number, name in enumerate(names)}

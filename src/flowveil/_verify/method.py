@@ -30,7 +30,7 @@ _AREA_METHODS: dict[str, dict[str, type]] = {
     "uniform-tiles": {"steps": int},
 }
 _CHOOSE_LOSS = ("mosaic", "nested", "crosscut", "atg-dual")  # take `loss` and `max_gbar`, too
-_LOSSES = ("metres", "reconstruction")  # the default, tiles, is not written
+_LOSSES = ("metres", "reconstruction", "area")  # the default, tiles, is not written
 LISTS_POSITIVE = "laplace"  # the method with noise that leaves out counts below one
 NOISY_METHODS = (
     "identity",
