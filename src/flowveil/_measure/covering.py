@@ -12,6 +12,7 @@ from flowveil._places import Family
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows
+    from flowveil._places import Listed
 
 _MOST_CANDIDATES = 4_000_000  # candidates looked up at once, to bound memory
 
@@ -23,16 +24,19 @@ def cover(
     matrix: IntArray | int = 0,
     time: IntArray | None = None,
     own: IntArray | None = None,
-    families: tuple[Family, Family] | None = None,
+    areas: tuple[Listed, Listed] | None = None,
 ) -> IntArray:
     """For every tile pair the flow (area `origin[f]` to `destination[f]`) that holds it, -1 for none.
 
     Flows must be disjoint. Each tile has few published areas above it: all combinations are looked up. The flow must be
     of the same matrix (`matrix[f]`, or one number for all), with a hierarchy of time its node (`time[f]`) above.
-    own: by tile pair its matrix, if not that of the flows. families: what areas are numbers of, if not nodes of trees.
+    own: by tile pair its matrix, if not that of the flows. areas: what numbers of areas mean, if not nodes of trees.
     """
-    first, second = families or (Family.of(flows.origins), Family.of(flows.destinations))
-    axes = [(first, flows.origin, origin), (second, flows.destination, destination)]
+    first, second = areas or (Family.of(flows.origins), Family.of(flows.destinations))
+    axes: list[tuple[Family | Listed, IntArray, IntArray]] = [
+        (first, flows.origin, origin),
+        (second, flows.destination, destination),
+    ]
     if flows.times is not None and flows.time is not None and time is not None:
         axes.append((Family.of(flows.times.hierarchy), flows.time, time))
     key = np.full(len(origin), matrix)
@@ -61,7 +65,7 @@ def cover(
     return group
 
 
-def _areas_above(family: Family, leaf: IntArray, areas: IntArray) -> IntArray:
+def _areas_above(family: Family | Listed, leaf: IntArray, areas: IntArray) -> IntArray:
     """Return for every tile pair the areas among `areas` that hold its leaf, padded with -1."""
     published = np.unique(areas)
     place, held = family.inside(published)

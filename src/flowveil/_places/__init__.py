@@ -3,7 +3,7 @@
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.areas import Areas, NodeAreas
 from flowveil._places.choose import choose_places
-from flowveil._places.family import Family, Numbered, Ways
+from flowveil._places.family import Family, Listed, Numbered, Ways
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
@@ -22,6 +22,7 @@ __all__ = [
     "Family",
     "H3Grid",
     "Hierarchy",
+    "Listed",
     "NodeAreas",
     "Numbered",
     "Places",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._places.family import Family
+from flowveil._places.hierarchy import Hierarchy
 from flowveil._places.rectangles import RectangleAreas
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class NodeAreas:
 
     def inside(self, numbers: IntArray) -> list[IntArray]:
         """Return for each area (all distinct) which leaves lie in it, as places in the list of leaves."""
-        family = self.hierarchy if isinstance(self.hierarchy, Family) else Family.of(self.hierarchy)
-        place, leaf = family.inside(numbers)
-        position = np.cumsum(family.trees[0].is_leaf) - 1
+        areas = Family.of(self.hierarchy) if isinstance(self.hierarchy, Hierarchy) else self.hierarchy
+        place, leaf = areas.inside(numbers)
+        position = np.cumsum(areas.tree.is_leaf) - 1
         return np.split(position[leaf], np.searchsorted(place, np.arange(1, len(numbers))))
 
 

@@ -69,6 +69,11 @@ class Family:
     def __len__(self) -> int:
         return len(self.tiles)
 
+    @property
+    def tree(self) -> Hierarchy:
+        """The first tree."""
+        return self.trees[0]
+
     @cached_property
     def nodes(self) -> IntArray:
         """By tree (the rows) and area: its node there, -1 where the tree does not have it."""
@@ -154,7 +159,42 @@ class Family:
         return place, leaf
 
 
-Numbered = Hierarchy | Family  # what numbers areas, and has a key for each
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Areas that were named, whatever trees the tiles seen have: from 1 on in the order of a list; 0 is the root."""
+
+    tree: Hierarchy  # whose leaves the tiles are
+    tiles: IntArray  # by area
+    key: KeyArray  # by area
+    place: IntArray  # by tile of an area: the area, ascending
+    leaf: IntArray  # by tile of an area: its leaf
+
+    def __len__(self) -> int:
+        return len(self.tiles)
+
+    def inside(self, areas: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the tiles of areas: the place in `areas`, and the leaf, one entry a tile, sorted by place."""
+        start, end = (np.searchsorted(self.place, areas, side) for side in ("left", "right"))
+        sizes = end - start
+        place = np.repeat(np.arange(len(areas)), sizes)
+        return place, self.leaf[np.repeat(start - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(place))]
+
+
+def list_areas(family: Family, names: Sequence[str], wanted: Sequence[str]) -> tuple[Listed, IntArray]:
+    """Return the areas of a family with the names wanted, and the number of each in the list, -1 for those it has not.
+
+    names: of all areas of the family.
+    """
+    area = {name: number for number, name in enumerate(names)}
+    known = np.array([area.get(name, -1) for name in wanted], np.int64)
+    areas, number = np.unique(known, return_inverse=True)
+    every = np.append(ROOT, np.maximum(areas, ROOT))
+    place, leaf = family.inside(every)
+    listed = Listed(family.tree, family.tiles[every], family.key[every], place, leaf)
+    return listed, np.where(known > ROOT, number + 1, known)
+
+
+Numbered = Hierarchy | Family | Listed  # what numbers areas, and has a key for each
 
 
 def _by_area(areas: int, area: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:

@@ -11,18 +11,20 @@ import pyarrow as pa
 import shapely
 
 from flowveil._places.bbox import box_center, box_shape
-from flowveil._places.family import Family
+from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers
 from flowveil._places.h3index import cells_of_points, digits, is_pentagon, parents, resolutions
 from flowveil._places.hierarchy import ROOT, Hierarchy
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Numbered
+    from flowveil._places.family import Listed, Numbered
     from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
@@ -94,6 +96,11 @@ class H3Grid:
     def family(self, hierarchy: Hierarchy) -> Family:
         """Return the areas of the tree: there are no others."""
         return Family.of(hierarchy)
+
+    def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
+        """Return the areas with these ids, and the number of each; -1 for one that the trees do not have."""
+        family = self.family(hierarchy)
+        return list_areas(family, self.ids(family, np.arange(len(family))), areas)
 
     def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return the hexadecimal index of a cell, `PARENT:DIGITS` of a group, `world` of the root."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import h3.api.numpy_int as h3
@@ -12,18 +13,21 @@ from flowveil._places.axial import PENTAGONS, cells_at, coordinates, count_cells
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.h3grid import H3Grid, mean_point, outline_near
 from flowveil._places.hierarchy import ROOT
-from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name
+from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name, parse_rectangle
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Family, Numbered
+    from flowveil._places.family import Family, Listed, Numbered
     from flowveil._places.hierarchy import Hierarchy
     from flowveil._places.places import BoundingBox
 
+_INDEX = re.compile("[0-9a-f]{15}")
 _BITS = 22  # of a coordinate; a base cell is 2.9 million cells of the finest resolution wide
 _MIDDLE = 1 << (_BITS - 1)  # the coordinate of the middle of a base cell
 _MOST_UNITED = 64  # outlines of so many cells are united; beyond, points along the border are joined
@@ -66,6 +70,23 @@ class H3Lattice(H3Grid):
             self.top if not node else f"l:{block}/{wide}/{high}/{i}/{j}" if wide + high else str(h3.int_to_str(cell))
             for node, cell, block, wide, high, i, j in zip(*(column.tolist() for column in columns), strict=True)
         ]
+
+    def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
+        """Return the areas with these ids, and the number of each; -1 for one that holds no leaf of the tree."""
+        return self.lattice.listed(hierarchy, [0 if area == self.top else self._key(area) for area in areas])
+
+    def _key(self, area: str) -> int | None:
+        """Return the key of the area with an id, None if there is none."""
+        if (numbers := parse_rectangle(area, 5)) is not None:
+            base, wide, high, x, y = numbers
+        elif _INDEX.fullmatch(area) and h3.is_valid_cell(cell := int(area, 16)):
+            (base,), (x,), (y,) = (part.tolist() for part in coordinates(np.array([cell], np.uint64), self.resolution))
+            wide, high = 0, 0
+        else:
+            return None
+        if not 0 <= wide <= _BITS or not 0 <= high <= _BITS:
+            return None
+        return self.lattice.pack_one(base, (wide, high), (x + (_MIDDLE >> wide), y + (_MIDDLE >> high)))
 
     def describe(self, hierarchy: Numbered, nodes: IntArray) -> AreaTable:
         """Return ids, centers, tiles and outlines of nodes."""

@@ -10,20 +10,25 @@ That one is unique, since the rectangle that two of them share is in the family 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from flowveil._places.family import Family
-from flowveil._places.hierarchy import Hierarchy
+from flowveil._places.family import Family, Listed
+from flowveil._places.hierarchy import ROOT, Hierarchy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import IntArray, KeyArray
 
 ASPECT = 2  # twice as wide as high twice over, or the reverse: more cost time and gain little (decision 31)
 MOST_ASPECT = 8
-_ROOT_KEY = 0
+_ROOT_KEY = np.uint64(0)
+_NO_KEY = np.uint64(2**64 - 1)
+_NUMBER = re.compile("-?[0-9]{1,9}")
 _FAMILIES: WeakKeyDictionary[Hierarchy, Family] = WeakKeyDictionary()  # by first tree: many matrices share one
 
 
@@ -70,6 +75,39 @@ class Lattice:
             _FAMILIES[tree] = self.family(tiles.block, tiles.x, tiles.y)
         return _FAMILIES[tree]
 
+    def listed(self, tree: Hierarchy, keys: Sequence[int | None]) -> tuple[Listed, IntArray]:
+        """Return rectangles by key, with the leaves of a tree in them, and the number of each; the root's key is 0.
+
+        The number is -1 for no key, and for a rectangle without leaves.
+        """
+        given = np.array([_NO_KEY if key is None else key for key in keys], np.uint64)
+        distinct, number = np.unique(given, return_inverse=True)
+        place, leaf = self._leaves_in(tree, distinct)
+        every = np.flatnonzero(tree.is_leaf)  # the root holds all
+        place, leaf = np.append(np.zeros_like(every), place + 1), np.append(every, leaf)
+        count = np.bincount(place, minlength=len(distinct) + 1)
+        listed = Listed(tree, count, np.append(_ROOT_KEY, distinct), place, leaf)
+        number = np.where(count[number + 1] > 0, number + 1, -1)
+        return listed, np.where(given == _ROOT_KEY, ROOT, number)
+
+    def _leaves_in(self, tree: Hierarchy, keys: KeyArray) -> tuple[IntArray, IntArray]:
+        """Return the place of a key, and a leaf in its rectangle, for each such leaf of a tree; sorted by place."""
+        leaf = np.flatnonzero(tree.is_leaf)
+        tiles, wanted = self.unpack(tree.key[leaf]), self.unpack(keys)
+        proper = (keys != _ROOT_KEY) & (keys != _NO_KEY)
+        places, leaves = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for wide, high in sorted(set(zip(wanted.wide.tolist(), wanted.high.tolist(), strict=True))):
+            here = np.flatnonzero((wanted.wide == wide) & (wanted.high == high) & proper)
+            size = np.full_like(leaf, wide), np.full_like(leaf, high)
+            around = self.pack(Rectangle(tiles.block, *size, tiles.x >> size[0], tiles.y >> size[1]))
+            place = np.searchsorted(keys[here], around)  # keys ascend
+            held = np.flatnonzero(place < len(here))
+            held = held[keys[here][place[held]] == around[held]]
+            places.append(here[place[held]])
+            leaves.append(leaf[held])
+        order = np.argsort(np.concatenate(places), kind="stable")
+        return np.concatenate(places)[order], np.concatenate(leaves)[order]
+
     def pack(self, rectangle: Rectangle) -> KeyArray:
         """Return the keys of rectangles."""
         sides = [
@@ -78,6 +116,14 @@ class Lattice:
         ]
         width = np.uint64(self.bits + 1)
         return (rectangle.block.astype(np.uint64) << (width + width)) | (sides[0] << width) | sides[1]
+
+    def pack_one(self, block: int, powers: tuple[int, int], place: tuple[int, int]) -> int | None:
+        """Return the key of a rectangle, None if there is none of that size at that place."""
+        x, y = (one << power for one, power in zip(place, powers, strict=True))
+        if not (0 <= min(powers) <= max(powers) <= self.bits and 0 <= min(x, y) <= max(x, y) < 1 << self.bits):
+            return None
+        parts = (np.array([value]) for value in (block, *powers, *place))
+        return int(self.pack(Rectangle(*parts))[0])
 
     def unpack(self, key: KeyArray) -> Rectangle:
         """Return the rectangles of keys."""
@@ -98,7 +144,7 @@ class Lattice:
         code, block, x, y = code[order], block[order], x[order], y[order]
         parent, low, high = _trie(code, 2 * self.bits)
         rectangle = self._smallest(block, x, y, low, high)
-        key = np.append(self.pack(rectangle), np.uint64(_ROOT_KEY))
+        key = np.append(self.pack(rectangle), _ROOT_KEY)
         tree, _ = Hierarchy.from_parents(parent, key)
         return tree
 
@@ -128,6 +174,14 @@ class Lattice:
         wide, tall = (_bit_length(first ^ last) for first, last in zip(least, most, strict=True))
         wide, tall = np.maximum(wide, tall - self.aspect), np.maximum(tall, wide - self.aspect)
         return Rectangle(block[low], wide, tall, least[0] >> wide, least[1] >> tall)
+
+
+def parse_rectangle(area: str, count: int) -> list[int] | None:
+    """Return the numbers of an id like `l:A/B/X/Y`, None if it has not so many."""
+    numbers = area.removeprefix("l:").split("/")
+    if not area.startswith("l:") or len(numbers) != count or not all(_NUMBER.fullmatch(number) for number in numbers):
+        return None
+    return [int(number) for number in numbers]
 
 
 def lattice_name(aspect: int) -> str:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import numpy.typing as npt
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Family, Numbered
+    from flowveil._places.family import Family, Listed, Numbered
     from flowveil._places.hierarchy import Hierarchy
 
 BoundingBox = tuple[float, float, float, float]  # west, south, east, north in degrees
@@ -47,6 +49,9 @@ class Places(Protocol):
 
     def family(self, hierarchy: Hierarchy) -> Family:
         """Return all areas over the leaves of a tree, with all ways to split them; it is the first of the trees."""
+
+    def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
+        """Return the areas with these ids as a list, and the number of each there, -1 for one without a leaf."""
 
     def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return the area ids of nodes."""

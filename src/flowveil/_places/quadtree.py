@@ -14,18 +14,20 @@ import shapely
 from flowveil._errors import InputError
 from flowveil._options import parse_text
 from flowveil._places.bbox import box_center, box_shape
-from flowveil._places.family import Family
+from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers, transform, utm_zone
 from flowveil._places.h3index import is_point
 from flowveil._places.hierarchy import ROOT, Hierarchy
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Numbered
+    from flowveil._places.family import Listed, Numbered
     from flowveil._places.places import BoundingBox
 
 # The largest square of the tree is at least as wide as the Earth's half circumference: a constant, so that the height
@@ -99,6 +101,11 @@ class Quadtree:
     def family(self, hierarchy: Hierarchy) -> Family:
         """Return the areas of the tree: there are no others."""
         return Family.of(hierarchy)
+
+    def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
+        """Return the areas with these ids, and the number of each; -1 for one that the trees do not have."""
+        family = self.family(hierarchy)
+        return list_areas(family, self.ids(family, np.arange(len(family))), areas)
 
     def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return `q:level/x/y`, `world` for the root."""

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._places.hierarchy import ROOT
-from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name
+from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name, parse_rectangle
 from flowveil._places.quadtree import AXIS_BITS, BIAS, Quadtree, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Family, Numbered
+    from flowveil._places.family import Family, Listed, Numbered
     from flowveil._places.hierarchy import Hierarchy
     from flowveil._places.places import BoundingBox
 
@@ -49,6 +51,18 @@ class SquareLattice(Quadtree):
             self.top if not node else f"l:{wide}/{high}/{x}/{y}" if wide + high else f"q:0/{x}/{y}"
             for node, wide, high, x, y in zip(*(column.tolist() for column in columns), strict=True)
         ]
+
+    def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
+        """Return the areas with these ids, and the number of each; -1 for one that holds no leaf of the tree."""
+        return self.lattice.listed(hierarchy, [0 if area == self.top else self._key(area) for area in areas])
+
+    def _key(self, area: str) -> int | None:
+        """Return the key of the area with an id, None if there is none."""
+        numbers = parse_rectangle(area.replace("q:0/", "l:0/0/", 1), 4)
+        if numbers is None or not all(0 <= power <= AXIS_BITS for power in numbers[:2]):
+            return None
+        wide, high, x, y = numbers
+        return self.lattice.pack_one(0, (wide, high), (x + (BIAS >> wide), y + (BIAS >> high)))
 
     def settings(self) -> dict[str, Json]:
         """Return grid, hierarchy and CRS; the CRS follows from the bbox when it was not typed."""

@@ -13,7 +13,7 @@ import shapely
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._places.dendrograms import many_trees, ward_tree
-from flowveil._places.family import Family
+from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.places import AreaTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
-    from flowveil._places.family import Numbered
+    from flowveil._places.family import Listed, Numbered
     from flowveil._places.zone_table import ZoneTable
 
 
@@ -84,6 +84,11 @@ class Zones:
     def family(self, hierarchy: Hierarchy) -> Family:  # noqa: ARG002
         """Return the areas of all trees of the zones."""
         return self._family
+
+    def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
+        """Return the areas with these ids, and the number of each; -1 for one that the trees do not have."""
+        family = self.family(hierarchy)
+        return list_areas(family, self.ids(family, np.arange(len(family))), areas)
 
     def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return `ward:N` (or another tree's name) or `column=value`, `all` for the root."""

@@ -17,7 +17,7 @@ from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, 
 from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, NodeAreas, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
-from flowveil._release.keys import nodes_of, rows_in, times_of
+from flowveil._release.keys import rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._trips import Trips, read_trips
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import IntArray
     from flowveil._flows import Flows
     from flowveil._measure import Metrics
-    from flowveil._places import Family, ZonesLike
+    from flowveil._places import Hierarchy, Listed, ZonesLike
     from flowveil._release.release import Release
     from flowveil._trips import TripsLike
 
@@ -145,11 +145,12 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
         totals = np.asarray(table.filter(is_total)["trips"].to_numpy(), np.int64)
         table = table.filter(~is_total)
     ends = [texts(table["origin"]), texts(table["destination"])]
-    families = flows.places.family(flows.origins), flows.places.family(flows.destinations)
+    trees = flows.origins, flows.destinations
     trips = np.asarray(table["trips"].to_numpy(), np.int64)
     apart = [np.array([name == ELSEWHERE for name in names], bool) for names in ends]
     kept = ~(apart[0] | apart[1])
-    nodes = [_known(flows, family, names, kept) for family, names in zip(families, ends, strict=True)]
+    listed, numbers = zip(*(_listed(flows, tree, names) for tree, names in zip(trees, ends, strict=True)), strict=True)
+    nodes = [number[kept] for number in numbers]
     moment = times_of(flows, table)
     matrix = rows_in(flows.matrices, table)[kept]
     time = None if moment is None else moment[kept]
@@ -158,8 +159,8 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
         nodes[1],
         trips[kept],
         matrix,
-        areas=(NodeAreas(flows.places, families[0]), NodeAreas(flows.places, families[1])),
-        group=cover(flows, nodes[0], nodes[1], matrix, time, families=families),
+        areas=(NodeAreas(flows.places, listed[0]), NodeAreas(flows.places, listed[1])),
+        group=cover(flows, nodes[0], nodes[1], matrix, time, areas=(listed[0], listed[1])),
         time=time,
         totals=totals,
     )
@@ -167,15 +168,16 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
         return published
     first = 1 if apart[0].any() else 0
     rest = apart[1 - first]
-    return replace(published, elsewhere=Rest(first, _known(flows, families[first], ends[first], rest), trips[rest]))
+    return replace(published, elsewhere=Rest(first, numbers[first][rest], trips[rest]))
 
 
-def _known(flows: Flows, family: Family, areas: list[str], chosen: BoolArray) -> IntArray:
-    names = [areas[row] for row in np.flatnonzero(chosen).tolist()]
-    nodes = nodes_of(flows.places, family, names)
-    if (nodes < 0).any():
+def _listed(flows: Flows, tree: Hierarchy, names: list[str]) -> tuple[Listed, IntArray]:
+    """Return the areas of one end as a list, and the number of each there, -1 for elsewhere."""
+    listed, number = flows.places.listed(tree, names)
+    unknown = [name for name, area in zip(names, number.tolist(), strict=True) if area < 0 and name != ELSEWHERE]
+    if unknown:
         raise InputError(
-            f"the area {names[int(np.argmin(nodes))]!r} of the release does not occur in these trips",
+            f"the area {unknown[0]!r} of the release does not occur in these trips",
             "evaluate a release against the trips it was made from",
         )
-    return nodes
+    return listed, number
