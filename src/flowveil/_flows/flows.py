@@ -135,6 +135,34 @@ class Flows:
             time=None if self.time is None else self.time[rows],
         )
 
+    def on(self, places: Places) -> Flows:
+        """Return the same flows on other places that have the same tiles; persons may not be on a cluster.
+
+        places: what makes hierarchies over the tiles.
+
+        >>> flows = fv.build_flows("trips.parquet", "h3:7")
+        >>> flows.on(flows.places).total == flows.total
+        True
+        """
+        if places is self.places or isinstance(self.people, Crowds):
+            return self
+        (origins, origin), (destinations, destination) = (
+            _regrow(places, *end) for end in ((self.origins, self.origin), (self.destinations, self.destination))
+        )
+        order = np.lexsort([destination, origin, *([] if self.time is None else [self.time]), self.matrix])
+        return replace(
+            self,
+            places=places,
+            origins=origins,
+            destinations=destinations,
+            origin=origin[order],
+            destination=destination[order],
+            trips=self.trips[order],
+            weight=None if self.weight is None else self.weight[order],
+            people=None if self.people is None else self.people.on(order),
+            time=None if self.time is None else self.time[order],
+        )
+
     def measure(self, group: IntArray, count: int) -> Measures:
         """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none.
 
@@ -193,6 +221,14 @@ class Flows:
             lowest_above(self.origins, group, self.origin[inside], count),
             lowest_above(self.destinations, group, self.destination[inside], count),
         )
+
+
+def _regrow(places: Places, tree: Hierarchy, leaf: IntArray) -> tuple[Hierarchy, IntArray]:
+    """Return the tree that places have over the leaves of another, and the leaf in it of each leaf given."""
+    nodes, position = np.unique(leaf, return_inverse=True)
+    tiles, order = np.unique(tree.key[nodes], return_inverse=True)
+    grown, leaves = places.hierarchy(tiles)
+    return grown, leaves[order][position]
 
 
 def check_flows(value: object) -> Flows:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from flowveil._engine import WEIGHT_UNIT
 from flowveil._options import parse_k_weight
 
@@ -34,6 +36,14 @@ class People:
     pair: IntArray  # tile pair, ascending
     person: IntArray  # person, numbered from 0; each (pair, person) occurs once
     weight: IntArray | None  # by person, in millionths
+
+    def on(self, order: IntArray) -> People:
+        """Return the same people where tile pairs come in another order: by place, the tile pair that it was."""
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        pair = place[self.pair]
+        sorting = np.argsort(pair, kind="stable")
+        return People(pair[sorting], self.person[sorting], self.weight)
 
     @property
     def mean_weight(self) -> Fraction | None:

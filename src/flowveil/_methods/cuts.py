@@ -144,7 +144,7 @@ def solution_of(
         first=first,
         areas=areas,
         time=times[0] if times else None,
-        families=problem.families if problem.several else None,
+        numbered=problem.families if problem.several else None,
     )
 
 

@@ -88,5 +88,5 @@ def join(problem: Problem, solutions: Sequence[Solution | None]) -> Solution:
         notes=tuple(notes),
         first=first,
         areas=tuple(areas),
-        families=next((solution.families for solution in known), None),
+        numbered=next((solution.numbered for solution in known), None),
     )

@@ -2,7 +2,7 @@
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.areas import Areas, NodeAreas
-from flowveil._places.choose import choose_places
+from flowveil._places.choose import choose_places, finest, rejoin
 from flowveil._places.family import Family, Listed, Numbered, Ways
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
@@ -38,10 +38,12 @@ __all__ = [
     "areas_of_sides",
     "choose_places",
     "depths",
+    "finest",
     "ids_of",
     "make_frame",
     "meters_between",
     "read_zones",
+    "rejoin",
     "square_kilometers",
     "tile_bounds",
     "tile_points",

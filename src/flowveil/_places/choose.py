@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._options import parse_names, parse_text, parse_whole, shown
+from flowveil._places.dendrograms import has_many
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import MAX_RESOLUTION
 from flowveil._places.h3lattice import H3Lattice
@@ -40,13 +41,44 @@ def choose_places(
         if bbox is not None or crs is not None:
             raise InputError("a bbox or CRS does not go with zones", "filter zones with --where")
         levels = _levels(hierarchy)
-        return Zones(read_zones(zones, None if isinstance(levels, str) else levels[0], columns), levels)
+        places: Places = Zones(read_zones(zones, None if isinstance(levels, str) else levels[0], columns), levels)
+    else:
+        places = _grid(grid, hierarchy, crs, bbox)
+    places.open = hierarchy is None
+    return places
+
+
+def _grid(
+    grid: str | None, hierarchy: str | Sequence[str] | None, crs: str | None, bbox: BoundingBox | None
+) -> H3Grid | Quadtree:
     name, _, number = parse_text("h3:10" if grid is None or grid == "" else grid, "grid", "h3:10").partition(":")
     if name == "h3":
         return _h3_grid(number, hierarchy, crs, bbox)
     if name == "quadtree":
         return _quadtree(number, hierarchy, crs, bbox)
     raise InputError(f"there is no grid {shown(grid)}", _GRIDS)
+
+
+def finest(places: Places) -> Places:
+    """Return places over the same tiles whose areas may be split in most ways, where the hierarchy was left open."""
+    if not places.open:
+        return places
+    if isinstance(places, Zones):
+        return rejoin(places, "many") if has_many(places.table) else places
+    return rejoin(places, "lattice")
+
+
+def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
+    """Return places over the same tiles with another hierarchy, where it was left open."""
+    if not places.open or places.settings()["hierarchy"] == hierarchy:
+        return places
+    if isinstance(places, Zones):
+        return Zones(places.table, _levels(hierarchy))
+    if isinstance(places, H3Grid):
+        return _h3_grid(str(places.resolution), hierarchy, None, places.bbox)
+    if isinstance(places, Quadtree):
+        return _quadtree(repr(places.side), hierarchy, places.typed_crs, places.bbox)
+    return places
 
 
 def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:

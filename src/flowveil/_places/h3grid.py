@@ -58,6 +58,8 @@ class H3Grid:
     top = "world"
     by_zone = False
 
+    open = False
+
     def __init__(self, resolution: int, *, binary: bool = False, bbox: BoundingBox | None = None) -> None:
         self.resolution = resolution
         self.binary = binary

@@ -40,6 +40,7 @@ class Places(Protocol):
 
     top: str  # the id of the root: world or all
     by_zone: bool  # trips carry zone ids; otherwise coordinates
+    open: bool  # the hierarchy was left open: a method may take another over the same tiles
 
     def index(self, *columns: Column) -> Column:
         """Return the tile key (uint64, null where there is no such tile) of (lon, lat) or (zone id as text)."""

@@ -50,6 +50,7 @@ class Quadtree:
 
     top = "world"
     by_zone = False
+    open = False
 
     def __init__(self, side: float, bbox: BoundingBox, crs: str | None = None) -> None:
         self.side = side

@@ -37,6 +37,7 @@ class Zones:
 
     top = "all"
     by_zone = True
+    open = False
 
     def __init__(self, table: ZoneTable, hierarchy: str | Sequence[str]) -> None:
         self.table = table

@@ -12,7 +12,7 @@ from flowveil._places import NodeAreas, RectangleAreas
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows
-    from flowveil._places import Areas, Family, Rectangles
+    from flowveil._places import Areas, Numbered, Rectangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Solution:
     areas: tuple[IntArray, ...] | None = None  # by matrix: nodes of the first axis, where they are one map
     time: IntArray | None = None  # by flow: node of the hierarchy of time, where there is one
     rectangles: Rectangles | None = None  # of both ends, in place of nodes
-    families: tuple[Family, Family] | None = None  # of both ends, in place of their trees
+    numbered: tuple[Numbered, Numbered] | None = None  # what numbers of areas mean, if not nodes of the trees
     overlapping: bool = False  # rectangles of different flows may overlap: only `group` says where a trip is counted
 
     def part(self, flows: Flows, matrix: int) -> Solution:
@@ -50,7 +50,7 @@ class Solution:
     def sides(self, flows: Flows) -> tuple[Areas, Areas]:
         """Return what the areas of origins and destinations are."""
         if self.rectangles is None:
-            first, second = self.families or (flows.origins, flows.destinations)
+            first, second = self.numbered or (flows.origins, flows.destinations)
             return NodeAreas(flows.places, first), NodeAreas(flows.places, second)
         return (
             RectangleAreas(self.rectangles, flows.places, flows.origins),

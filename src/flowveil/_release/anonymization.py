@@ -9,14 +9,16 @@ import numpy as np
 
 from flowveil._engine import DUCKDB, choose_spread
 from flowveil._errors import InputError, PromiseError
-from flowveil._flows import check_flows
+from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS
+from flowveil._places import finest
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
+from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
 from flowveil._release.release import Release
@@ -98,6 +100,8 @@ def anonymize(
         options=options,
     )
     spread = choose_spread(engine, master)
+    earlier = beside if areas_from is None else areas_from
+    flows = flows if earlier is None else on_places_of(earlier, flows)
     problem = _with_budget(make_problem(flows, asked), asked)
     if areas_from is None:
         solution = asked.method.run(problem, asked.options, spread)
@@ -163,7 +167,7 @@ def _published(
         time=solution.time,
         totals=None if whole is None else whole.measures.trips,
     )
-    if solution.rectangles is not None or solution.families is not None:
+    if solution.rectangles is not None or solution.numbered is not None:
         published = replace(
             published, areas=solution.sides(flows), group=solution.group, overlapping=solution.overlapping
         )
@@ -190,8 +194,11 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     """Return the problem with a budget of all trips, or raise if what is asked does not go with these flows."""
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
+    several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
+    if several:
+        flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
-    return Problem(flows, requirement, flows.total, asked.loss, several=asked.several)
+    return Problem(flows, requirement, flows.total, asked.loss, several=several)
 
 
 def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:

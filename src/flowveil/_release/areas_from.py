@@ -21,7 +21,7 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
     Where the earlier release is for all times and groups together, its areas serve each matrix.
     """
     flows = problem.flows
-    earlier = lay_over(flows, folder)
+    earlier = lay_over(flows, folder, listed=True)
     width = max(len(earlier.origin), 1)
     inside = earlier.group >= 0
     keys, place = np.unique(flows.matrix[inside] * width + earlier.group[inside], return_inverse=True)
@@ -29,9 +29,8 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
     origin, destination = earlier.origin[flow], earlier.destination[flow]
     group = np.full(len(flows), -1, np.int64)
     group[inside] = place
-    good = problem.requirement.passes(
-        flows.measure(group, len(keys)), flows.origins.tiles[origin], flows.destinations.tiles[destination]
-    )
+    first, second = earlier.numbered or (flows.origins, flows.destinations)
+    good = problem.requirement.passes(flows.measure(group, len(keys)), first.tiles[origin], second.tiles[destination])
     number = np.append(np.where(good, np.cumsum(good) - 1, -1), -1)  # the last entry is for no flow
     solution = Solution(
         origin[good],
@@ -40,5 +39,6 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
         matrix[good],
         notes=(f"{int((~good).sum())} flows on the areas of the earlier release fail and are withheld",),
         time=None if earlier.time is None else earlier.time[flow][good],
+        numbered=earlier.numbered,
     )
     return solution, earlier.method

@@ -12,7 +12,7 @@ from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder import TIMES, key_columns
 from flowveil._measure import cover
-from flowveil._places import ROOT
+from flowveil._places import ROOT, rejoin
 from flowveil._release.keys import NONE, nodes_of, rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._release.telling import Whole
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows
+    from flowveil._places import Listed
 
 _PLACES = ("grid", "hierarchy", "crs")
 _TIME = ("time", "time_hierarchy", "timezone")
@@ -42,6 +43,7 @@ class Earlier:
     slot_of_matrix: IntArray  # by matrix of the new flows: the slot that holds it, -1 for none
     divided_by: tuple[str, ...]  # what new flows are divided by and the earlier are not, a hierarchy of time aside
     method: str
+    numbered: tuple[Listed, Listed] | None  # what numbers of areas mean, if not nodes of the trees
 
     @property
     def divided_alike(self) -> bool:
@@ -54,18 +56,30 @@ class Earlier:
         return Whole(self.origin, self.destination, self.time, self.slot, self.slot_of_matrix, self.divided_by)
 
 
-def lay_over(flows: Flows, folder: str | Path) -> Earlier:
-    """Read an earlier release and find its flows on new ones; raise if the two cannot be compared."""
+def on_places_of(folder: str | Path, flows: Flows) -> Flows:
+    """Return flows with the hierarchy of an earlier release, where theirs was left open."""
+    hierarchy = read_flows(folder).manifest["options"].get("hierarchy")
+    return flows.on(rejoin(flows.places, hierarchy)) if hierarchy and flows.places.open else flows
+
+
+def lay_over(flows: Flows, folder: str | Path, *, listed: bool = False) -> Earlier:
+    """Read an earlier release and find its flows on new ones; raise if the two cannot be compared.
+
+    listed: its areas need not be those that trees over the new tiles have; they are numbered by themselves.
+    """
     release = read_flows(folder)
     options, promise = release.manifest["options"], release.manifest["promise"]
     _check(flows, options, promise)
     keys = key_columns(release.flows, release.manifest)
     axis = [name for name in keys if flows.times is not None and name in TIMES]
     table = _columns(release.flows, flows, keys)
-    nodes = [
-        nodes_of(flows.places, tree, texts(table[end]))
-        for tree, end in ((flows.origins, "origin"), (flows.destinations, "destination"))
-    ]
+    ends = (flows.origins, texts(table["origin"])), (flows.destinations, texts(table["destination"]))
+    numbered = None
+    if listed:
+        (first, origins), (second, destinations) = (flows.places.listed(tree, names) for tree, names in ends)
+        nodes, numbered = (origins, destinations), (first, second)
+    else:
+        nodes = nodes_of(flows.places, *ends[0]), nodes_of(flows.places, *ends[1])
     time = times_of(flows, table) if axis or flows.times is None else np.full(table.num_rows, ROOT, np.int64)
     divided = [name for name in keys if name not in axis]
     matrix, slots = _matrices(flows, table, divided)
@@ -74,7 +88,7 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
     origin, destination = nodes[0][known], nodes[1][known]
     time = None if time is None else time[known]
     trips = np.asarray(table["trips"].to_numpy(), np.int64)[known]
-    group = cover(flows, origin, destination, matrix[known], time, slots[flows.matrix])
+    group = cover(flows, origin, destination, matrix[known], time, slots[flows.matrix], numbered)
     return Earlier(
         origin,
         destination,
@@ -86,6 +100,7 @@ def lay_over(flows: Flows, folder: str | Path) -> Earlier:
         slot_of_matrix=slots,
         divided_by=tuple(name for name in flows.matrices.column_names if name not in divided),
         method=str(release.manifest.get("method")),
+        numbered=numbered,
     )
 
 

@@ -63,14 +63,7 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
         raise InputError("a check beside another release needs true volumes on areas of a tree", "use mosaic")
     earlier = lay_over(problem.flows, folder)
     measures = problem.flows.measure(earlier.group, len(earlier.origin))
-    if not earlier.complete or (measures.trips != earlier.trips).any():
-        raise InputError(
-            "the earlier release was not made from all of these trips and no others: what the two tell together cannot "
-            "be checked",
-            "give the same input, --where and --bbox; rows that only one of the releases can use (no person, no time) "
-            "must be dropped with --where from both. Do not publish a part (a month) and the whole (its quarter): a "
-            "reader can subtract them",
-        )
+    _check_same_trips(problem, earlier, measures)
     if not problem.requirement.is_crowd(measures).all():
         raise InputError("the earlier release has flows of fewer people than asked for here", "ask for no more than it")
     if not len(solution.origin):
@@ -97,6 +90,23 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     lost = len(np.unique(solution.group[(solution.group >= 0) & (kept < 0)]))
     notes = (*solution.notes, f"{lost} flows are withheld because of the release beside")
     return replace(_keep(solution, kept), notes=notes)
+
+
+def _check_same_trips(problem: Problem, earlier: Earlier, measures: Measures) -> None:
+    """Raise unless an earlier release counts exactly these trips on areas that are compared with new ones."""
+    if not earlier.complete and len(problem.flows.places.family(problem.flows.origins).trees) > 1:
+        raise InputError(
+            "the earlier release may split areas in several ways: what the two tell together cannot be checked",
+            "make both with a hierarchy that is one tree: h3-binary, quadtree, ward, or columns of zones",
+        )
+    if not earlier.complete or (measures.trips != earlier.trips).any():
+        raise InputError(
+            "the earlier release was not made from all of these trips and no others: what the two tell together cannot "
+            "be checked",
+            "give the same input, --where and --bbox; rows that only one of the releases can use (no person, no time) "
+            "must be dropped with --where from both. Do not publish a part (a month) and the whole (its quarter): a "
+            "reader can subtract them",
+        )
 
 
 def _without_telling(problem: Problem, solution: Solution, earlier: Earlier) -> IntArray:
