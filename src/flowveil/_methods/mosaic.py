@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
+from flowveil._methods import remainders
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.steer import better, steer
@@ -20,6 +21,8 @@ def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
     """
     problem = _weigh(problem, time_weight)
+    if problem.remainders:
+        return remainders.solve(problem)
     cut = steer(problem, mosaic_splits(problem.cube))
     if problem.flows.times is None:
         cut = _not_above_nested(problem, cut)

@@ -57,7 +57,7 @@ def too_precise(max_gbar: float) -> PromiseError:
 
 def _to_precision(splits: Splits, max_gbar: float, *, leftover: bool) -> Cut:
     check_precision(max_gbar)
-    excess = splits.cube.trips * (splits.cube.tiles - max_gbar)
+    excess = splits.excess(max_gbar)
     fine, coarse = bracket(splits, lambda cut: float(excess[cut.published].sum()) > 0)
     if leftover and fine.suppressed > coarse.suppressed:
         left = fine.suppressed - coarse.suppressed - 1
