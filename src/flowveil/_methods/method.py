@@ -83,6 +83,7 @@ class Method:
     joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
     times: bool = False  # can time be one of its axes?
     several: bool = False  # can it split an area in several ways?
+    remainders: bool = False  # can a flow count what finer flows inside it leave?
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
@@ -110,18 +111,19 @@ class Method:
         elsewhere: bool = False,
         totals: bool = False,
         beside: str | Path | None = None,
+        remainders: bool = False,
     ) -> ClusterOptions:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
         areas have enough people; nor is anything for an engine that has no cluster.
-        loss, time_hierarchy, elsewhere, totals, beside: as `build_flows` and `anonymize` will be given them.
+        loss, time_hierarchy, elsewhere, totals, beside, remainders: as `build_flows` and `anonymize` will get them.
 
         >>> mosaic = next(method for method in fv.methods() if method.name == "mosaic")
         >>> mosaic.cluster_options(10), mosaic.cluster_options(10, elsewhere=True)
         ({'k': 10, 'k_weight': None}, {})
         """
-        whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
+        whole_pairs = not (time_hierarchy or elsewhere or totals or beside or remainders)
         if engine != "spark" or not self.crowds or loss not in LOSSES_OF_NODES or not whole_pairs:
             return {}
         least = parse_k_weight(k_weight)

@@ -35,6 +35,7 @@ _METHODS = (
         joint=True,
         times=True,
         several=True,
+        remainders=True,
         crowds=True,
     ),
     Method(

@@ -80,6 +80,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "max_trips_per_person": "max-trips-per-person",
         "elsewhere": "elsewhere",
         "totals": "totals",
+        "remainders": "remainders",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")
