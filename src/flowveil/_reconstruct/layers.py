@@ -46,8 +46,8 @@ def evened(flows: pa.Table, areas: pa.Table, keys: list[str]) -> pa.Table:
 def find_above(flows: pa.Table, areas: pa.Table, keys: list[str]) -> IntArray:
     """Return for every flow the smallest remainder that holds it, -1 for none.
 
-    Flows lie inside each other or have nothing in common: points in the areas of the smaller one tell. Of two remainders
-    that hold a flow, one holds the other, and so more flows.
+    Flows lie inside each other or have nothing in common: points in the areas of the smaller one tell. Of two
+    remainders that hold a flow, one holds the other, and so more flows.
     """
     remainders = np.flatnonzero(np.asarray(flows[REMAINDER].to_numpy(zero_copy_only=False), bool))
     spans = set(TIMES) <= set(keys)
