@@ -93,6 +93,7 @@ def anonymize(
         elsewhere=elsewhere,
         totals=totals,
         beside=beside,
+        hierarchy=trips.hierarchy,
     )
     with progress() as doing:
         doing("reading trips")

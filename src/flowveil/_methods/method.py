@@ -18,6 +18,7 @@ from flowveil._options import (
     parse_pairs,
     shown,
 )
+from flowveil._places import has_several_ways
 from flowveil._problem import LOSSES_OF_NODES
 from flowveil._processes import over_cores
 
@@ -110,18 +111,21 @@ class Method:
         elsewhere: bool = False,
         totals: bool = False,
         beside: str | Path | None = None,
+        hierarchy: str | Sequence[str] | None = None,
     ) -> ClusterOptions:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
         areas have enough people; nor is anything for an engine that has no cluster.
-        loss, time_hierarchy, elsewhere, totals, beside: as `build_flows` and `anonymize` will be given them.
+        A cluster counts the pairs of one tree: with a lattice or many trees, persons come here.
+        loss, time_hierarchy, elsewhere, totals, beside, hierarchy: as `build_flows` and `anonymize` will be given them.
 
         >>> mosaic = next(method for method in fv.methods() if method.name == "mosaic")
         >>> mosaic.cluster_options(10), mosaic.cluster_options(10, elsewhere=True)
         ({'k': 10, 'k_weight': None}, {})
         """
-        whole_pairs = not (time_hierarchy or elsewhere or totals or beside)
+        several = self.several and has_several_ways(hierarchy)
+        whole_pairs = not (time_hierarchy or elsewhere or totals or beside or several)
         if engine != "spark" or not self.crowds or loss not in LOSSES_OF_NODES or not whole_pairs:
             return {}
         least = parse_k_weight(k_weight)

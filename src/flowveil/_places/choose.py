@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flowveil._places.zone_table import ZonesLike
 
 _GRIDS = "grids are h3:RESOLUTION (0 to 15, e.g. h3:10) and quadtree:METERS (e.g. quadtree:200)"
+LATTICE, MANY = "lattice", "many"  # hierarchies that split areas in several ways
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1.0, 1_000_000.0
 
 
@@ -64,8 +65,8 @@ def finest(places: Places) -> Places:
     if not places.open:
         return places
     if isinstance(places, Zones):
-        return rejoin(places, "many") if has_many(places.table) else places
-    return rejoin(places, "lattice")
+        return rejoin(places, MANY) if has_many(places.table) else places
+    return rejoin(places, LATTICE)
 
 
 def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
@@ -84,10 +85,10 @@ def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
 def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:
     if hierarchy is None or hierarchy == "ward":
         return "ward"
-    if hierarchy == "many":
-        return "many"
+    if hierarchy == MANY:
+        return MANY
     levels = list(parse_names(hierarchy, "hierarchy"))
-    if levels in (["h3"], ["h3-binary"], ["lattice"]) or not all(levels):
+    if levels in (["h3"], ["h3-binary"], [LATTICE]) or not all(levels):
         raise InputError(f"zones have no hierarchy {hierarchy!r}", "use many, ward, or columns from fine to coarse")
     return levels
 
@@ -106,10 +107,15 @@ def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None
     return H3Grid(int(number), binary=hierarchy == "h3-binary", bbox=bbox)
 
 
+def has_several_ways(hierarchy: str | Sequence[str] | None) -> bool:
+    """Return whether a hierarchy that was typed splits areas in several ways."""
+    return hierarchy == MANY or _aspect(hierarchy) is not None
+
+
 def _aspect(hierarchy: str | Sequence[str] | None) -> int | None:
     """Return how long areas of a lattice may be, as a power of two of their width; None for another hierarchy."""
     name, colon, number = hierarchy.partition(":") if isinstance(hierarchy, str) else ("", "", "")
-    if name != "lattice":
+    if name != LATTICE:
         return None
     hint = f"lattice, or lattice:N with N from 1 to {MOST_ASPECT}: areas are up to 2**N times as long as wide"
     return parse_whole(number, "the aspect of the lattice", hint, 1, MOST_ASPECT) if colon else ASPECT
