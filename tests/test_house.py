@@ -213,3 +213,15 @@ def test_any_has_a_reason():
                     bare.append(f"{file.relative_to(HOUSE)}:{node.lineno} {here.strip()}")
 
     assert bare == []
+
+
+def test_late_imports_have_a_reason():
+    """A module that is imported late says why on its line: a library is slow, an extra, or not on every system."""
+    late = [
+        f"{file.relative_to(HOUSE)}:{number} {line.strip()}"
+        for file in sorted(HOUSE.rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"# noqa: PLC0415\s*$", line)
+    ]
+
+    assert late == []
