@@ -174,8 +174,8 @@ class DemandOptions:
 
     def keywords(self) -> Keywords:
         """Return the options as the Python API takes them."""
-        found = {item.name: getattr(self, item.name) for item in fields(self)}
-        return found | {"options": found.pop("option")}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return values | {"options": values.pop("option")}
 
 
 def warn_of_one(k: int, k_weight: object) -> None:

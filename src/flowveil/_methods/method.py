@@ -77,9 +77,9 @@ class Method:
     promise: str
     summary: str
     steers: bool  # can it keep suppression within a budget?
-    solve: Callable[..., Solution]
+    solve: Callable[[Problem], Solution]  # with the options of the method as keywords: `run` passes them
     options: tuple[Option, ...] = ()
-    frontier: Callable[..., list[FrontierPoint]] | None = None  # precision against suppression
+    frontier: Callable[[Problem, int], list[FrontierPoint]] | None = None  # precision against suppression, in points
     losses: bool = False  # can it minimize any loss, and reach a given precision?
     joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
     times: bool = False  # can time be one of its axes?
@@ -139,13 +139,14 @@ class Method:
         options: what `parse_options` returns.
         """
         own = {name: value for name, value in options.items() if name != BUDGET.name}
+        solve: Callable[..., Solution] = self.solve
         budget = options.get(BUDGET.name, BUDGET.default)
         if budget not in BUDGETS:
             raise UnknownNameError("budget", str(budget), BUDGETS)
         # What is not divided has no part to withhold as a whole: a method that cannot solve it says why.
         if not problem.flows.divided or (self.joint and budget == BUDGET.default):
-            return self.solve(problem, **own)
-        return solve_each(partial(self.solve, **own), problem, spread)
+            return solve(problem, **own)
+        return solve_each(partial(solve, **own), problem, spread)
 
 
 BUDGETS = ("whole", "each")

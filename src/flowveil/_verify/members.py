@@ -93,7 +93,7 @@ class Members:
         return is_outline(shape, self._outlines[area], united=len(self.members[area]) > 1)
 
     def most_tiles_of_bbox(self) -> int | None:
-        """Zones have no bbox."""
+        """Return None: zones have no bbox."""
         return None
 
     def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
