@@ -12,13 +12,13 @@ from flowveil._options import (
     AUTO,
     DEFAULT_LOSS,
     LARGEST_NUMBER,
+    has_several_ways,
     parse_choice,
     parse_k,
     parse_k_weight,
     parse_pairs,
     shown,
 )
-from flowveil._places import has_several_ways
 from flowveil._problem import LOSSES_OF_NODES
 from flowveil._processes import over_cores
 
