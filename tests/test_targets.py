@@ -108,6 +108,24 @@ def test_what_some_target_publishes_is_published(problem, name, rule, max_gbar):
     assert bool(solution) == bool(attempts(name, problem))
 
 
+@pytest.mark.parametrize("rule", ["auto", "balanced"])
+def test_a_single_target_that_works_is_found(rule):
+    """Wherever it lies among a hundred that fail."""
+    problem = Problem(city(trips=2_000), Requirement(5), 200)
+    targets = distinct_targets(problem).tolist()
+
+    def find(only):
+        def outcome(problem, target):
+            if areas(problem, target) != areas(problem, only):
+                raise PromiseError("fails", "try another")
+            return atg.soft_outcome(problem, target)
+
+        return find_target(problem, rule, outcome)
+
+    assert len(targets) > 50
+    assert [find(target) for target in targets[::5]] == targets[::5]
+
+
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["atg-dual", "knapsack"]))
 def test_auto_is_the_finest_of_all_targets(problem, name):
