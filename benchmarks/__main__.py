@@ -12,6 +12,7 @@ NAMES = [
     "hours",
     "steps",
     "each",
+    "targets",
     "people",
     "study",
     "growth",

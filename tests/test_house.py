@@ -9,9 +9,12 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import flowveil as fv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HOUSE = Path(fv.__file__).parent
 ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
@@ -109,9 +112,51 @@ def test_rooms_are_entered_by_the_door():
 
 
 def _is_exported(line: Import) -> bool:
-    room = import_module(".".join(["flowveil", *line.module]))
-    exported = getattr(room, "__all__", None) or [name for name in vars(room) if not name.startswith("_")]
-    return line.name is None or line.name in exported
+    return line.name is None or line.name in _exported(".".join(["flowveil", *line.module]))
+
+
+def _exported(module: str) -> list[str]:
+    room = import_module(module)
+    return getattr(room, "__all__", None) or [name for name in vars(room) if not name.startswith("_")]
+
+
+def test_attributes_are_exported():
+    """What is used as an attribute of a room, or of flowveil, is exported there."""
+    around = []
+    for file in sorted(HOUSE.rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        rooms = dict(room for node in nodes for room in _whole_rooms(node))
+        for node in nodes:
+            room = rooms.get(getattr(node.value, "id", "")) if isinstance(node, ast.Attribute) else None
+            if room and node.attr not in [*_exported(room), "__version__"]:
+                around.append(f"{file.relative_to(HOUSE)}:{node.lineno} {room}.{node.attr}")
+
+    assert around == []
+
+
+def _whole_rooms(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield modules of flowveil that a line imports whole: what the file calls them, and what they are."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.partition(".")[0] == "flowveil":
+                yield (alias.asname, alias.name) if alias.asname else ("flowveil", "flowveil")
+    elif isinstance(node, ast.ImportFrom) and node.module == "flowveil":
+        for alias in node.names:
+            if alias.name in LAYER:
+                yield alias.asname or alias.name, f"flowveil.{alias.name}"
+
+
+def test_modules_are_named_at_home():
+    """A string that names a module, for an import or a process to come, names one of its own room."""
+    away = []
+    for file in sorted(HOUSE.rglob("*.py")):
+        own = ".".join(["flowveil", file.relative_to(HOUSE).parts[0].removesuffix(".py")])
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if re.fullmatch(r"flowveil\.\w[\w.]*", text) and not f"{text}.".startswith(f"{own}."):
+                away.append(f"{file.relative_to(HOUSE)}:{node.lineno} {text}")
+
+    assert away == []
 
 
 def arrows() -> dict[str, set[str]]:
@@ -128,7 +173,8 @@ def arrows() -> dict[str, set[str]]:
 def test_the_drawing_is_true():
     """The arrows between rooms in docs/architecture.md are those of the code."""
     text = ARCHITECTURE.read_text(encoding="utf-8")
-    drawn = sorted(tuple(line.split(" --> ")) for line in re.findall(r"^ {4}(\w+ --> \w+)$", text, re.MULTILINE))
+    drawing = text.partition("```mermaid\nflowchart TD\n")[2].partition("```")[0]
+    drawn = sorted(tuple(line.strip().split(" --> ")) for line in drawing.splitlines())
 
     assert drawn == sorted((room, other) for room, others in arrows().items() for other in others)
 
@@ -161,9 +207,21 @@ def test_any_has_a_reason():
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Name) and node.id == "Any":
+            if "Any" in (getattr(node, "id", None), getattr(node, "attr", None)):  # Any, typing.Any
                 here, above = lines[node.lineno - 1], lines[node.lineno - 2].strip()
                 if "# " not in here and not above.startswith("# "):
                     bare.append(f"{file.relative_to(HOUSE)}:{node.lineno} {here.strip()}")
 
     assert bare == []
+
+
+def test_late_imports_have_a_reason():
+    """A module that is imported late says why on its line: a library is slow, an extra, or not on every system."""
+    late = [
+        f"{file.relative_to(HOUSE)}:{number} {line.strip()}"
+        for file in sorted(HOUSE.rglob("*.py"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"# noqa: PLC0415\s*$", line)
+    ]
+
+    assert late == []

@@ -12,7 +12,7 @@ import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil._folder import Kind, find_kind, kind_of
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones, write_city
-from flowveil.trajectories import TrajectoryRelease, anonymize, read_release
+from flowveil.trajectories import TrajectoryRelease, anonymize, read_release, verify
 
 CLASSES = {
     "flows": fv.Release,
@@ -39,6 +39,11 @@ def releases(tmp_path_factory):
 def source(folder, kind):
     """Return what a release of a kind was made from."""
     return folder / ("samples.parquet" if kind == "trajectories" else "trips.parquet")
+
+
+def verify_beside(folder):
+    """Verify flows beside a release."""
+    return fv.verify(folder.parent / "flows", source(folder.parent, "flows"), beside=folder)
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -125,6 +130,10 @@ class TestEveryKind:
         ("cells", lambda folder: fv.reconstruct(folder, folder.parent / "zones.parquet"), "a release of flows"),
         ("trajectories", lambda folder: fv.reconstruct(folder, folder.parent / "zones.parquet"), "a release of flows"),
         ("flows", read_release, "a release of trajectories"),
+        ("flows", lambda folder: verify(folder, source(folder.parent, "trajectories")), "a release of trajectories"),
+        ("noisy_flows", verify_beside, "a release of flows between crowds"),
+        ("cells", verify_beside, "a release of flows between crowds"),
+        ("trajectories", verify_beside, "a release of flows between crowds"),
     ],
 )
 def test_what_a_kind_cannot_do(releases, kind, ask, needed):

@@ -117,7 +117,7 @@ class Files:
         return text
 
     def keep(self, stored: Stored) -> Stored:
-        """Know a file that is whole."""
+        """Remember a file that is whole, by its id, and return it."""
         self._stored[stored.id] = stored
         return stored
 

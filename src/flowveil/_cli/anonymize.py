@@ -103,6 +103,7 @@ def anonymize(
         totals=totals,
         beside=beside,
         remainders=remainders,
+        hierarchy=trips.hierarchy,
     )
     with progress() as doing:
         doing("reading trips")

@@ -20,7 +20,9 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an export that is already there.")] = False,
 ) -> None:
     """Write the flows of a release in a format of other tools."""
-    found = fv.export(folder, to, output, overwrite=overwrite)
-    if found.left_out:
-        note(f"{found.left_out:,} flows were left out: an end of theirs has no place on the map, which {to} asks for")
-    typer.echo(f"wrote {found.flows:,} flows to {found.path}")
+    exported = fv.export(folder, to, output, overwrite=overwrite)
+    if exported.left_out:
+        note(
+            f"{exported.left_out:,} flows were left out: an end of theirs has no place on the map, which {to} asks for"
+        )
+    typer.echo(f"wrote {exported.flows:,} flows to {exported.path}")

@@ -37,7 +37,12 @@ def frontier(
     find_frontier(asked.method)
     warn_of_one(asked.k, asked.k_weight)
     crowds = asked.method.cluster_options(
-        asked.k, asked.k_weight, engine=trips.engine, loss=asked.loss, time_hierarchy=trips.time_hierarchy
+        asked.k,
+        asked.k_weight,
+        engine=trips.engine,
+        loss=asked.loss,
+        time_hierarchy=trips.time_hierarchy,
+        hierarchy=trips.hierarchy,
     )
     with progress() as doing:
         doing("reading trips")

@@ -83,7 +83,8 @@ class TripOptions:
     query: Query = None
     grid: Annotated[str | None, typer.Option(help="h3:RESOLUTION (default h3:10) or quadtree:METERS.")] = None
     hierarchy: Annotated[
-        str | None, typer.Option(help="h3 or h3-binary; for zones ward, or columns from fine to coarse.")
+        str | None,
+        typer.Option(help="lattice, h3, h3-binary or quadtree; for zones many, ward, or columns from fine to coarse."),
     ] = None
     zones: ZonesFile = None
     crs: Annotated[str | None, typer.Option(help="Projected CRS of a quadtree, e.g. EPSG:32610.")] = None
@@ -173,8 +174,8 @@ class DemandOptions:
 
     def keywords(self) -> Keywords:
         """Return the options as the Python API takes them."""
-        found = {item.name: getattr(self, item.name) for item in fields(self)}
-        return found | {"options": found.pop("option")}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return values | {"options": values.pop("option")}
 
 
 def warn_of_one(k: int, k_weight: object) -> None:

@@ -32,20 +32,20 @@ def reconstruct(
         if output.suffix.lower() not in _KINDS:
             raise InputError(f"{str(output)!r} is not a file to write", "name it like -o flows.parquet or -o flows.csv")
         check_file(output, overwrite=overwrite)
-    found = fv.reconstruct(release, zones)
-    between = f"{found.placed:,.0f} of {found.published:,} published trips lie between the zones"
-    for text in (f"{between} ({found.share:.2%})", *found.notes):
+    estimate = fv.reconstruct(release, zones)
+    between = f"{estimate.placed:,.0f} of {estimate.published:,} published trips lie between the zones"
+    for text in (f"{between} ({estimate.share:.2%})", *estimate.notes):
         note(text)
     if output is None:
-        typer.echo(" ".join(found.flows.column_names))
-        busiest = found.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
+        typer.echo(" ".join(estimate.flows.column_names))
+        busiest = estimate.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
         for row in busiest.to_pylist():
             shown = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
             typer.echo(" ".join(shown))
         return
     with public_file(output, overwrite=overwrite) as new:
         if output.suffix.lower() == ".csv":
-            pyarrow.csv.write_csv(found.flows, new)
+            pyarrow.csv.write_csv(estimate.flows, new)
         else:
-            pq.write_table(found.flows, new, compression="zstd")
-    note(f"wrote {found.flows.num_rows:,} flows to {output}")
+            pq.write_table(estimate.flows, new, compression="zstd")
+    note(f"wrote {estimate.flows.num_rows:,} flows to {output}")

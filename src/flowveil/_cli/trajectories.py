@@ -64,7 +64,7 @@ class SampleOptions:
 
     def read(self) -> paths.Trajectories:
         """Read the samples; tell what was dropped."""
-        found = paths.read_trajectories(
+        trajectories = paths.read_trajectories(
             self.source,
             self.bbox,
             columns=self.columns,
@@ -73,9 +73,9 @@ class SampleOptions:
             min_samples=self.min_samples,
             memory=self.memory,
         )
-        for text in found.notes:
+        for text in trajectories.notes:
             note(text)
-        return found
+        return trajectories
 
 
 @app.command("anonymize")
@@ -145,9 +145,9 @@ def gap(
     _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("reading")
-        found = paths.gap(samples.read(), k, generalize=generalize, tell=doing)
-        figures = found.figures()
-    _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
+        gaps = paths.gap(samples.read(), k, generalize=generalize, tell=doing)
+        figures = gaps.figures()
+    _draw(plots, gaps.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
 
 
@@ -167,9 +167,9 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         tell_input(folder, columns, where)
-        found = paths.evaluate(folder, against, columns=columns, where=where, timezone=timezone)
-        figures = found.figures()
-    _draw(plots, found.pictures() if plots else {}, overwrite=overwrite)
+        measured = paths.evaluate(folder, against, columns=columns, where=where, timezone=timezone)
+        figures = measured.figures()
+    _draw(plots, measured.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
 
 

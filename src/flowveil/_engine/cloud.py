@@ -35,11 +35,11 @@ def list_files(address: str) -> tuple[str, ...]:
         one = system.get_file_info(folder)
         if one.type == pa.fs.FileType.File:
             return (folder,)
-        found = system.get_file_info(pa.fs.FileSelector(folder, recursive=True, allow_not_found=True))
+        items = system.get_file_info(pa.fs.FileSelector(folder, recursive=True, allow_not_found=True))
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(address, error) from None
     pattern = path if "*" in path else f"{folder}/*"
-    files = [item.path for item in found if item.type == pa.fs.FileType.File and fnmatchcase(item.path, pattern)]
+    files = [item.path for item in items if item.type == pa.fs.FileType.File and fnmatchcase(item.path, pattern)]
     data = sorted(file for file in files if file.endswith(_ENDINGS) and not re.search(r"/[._][^/]*$", file))
     if not data:
         raise InputError(

@@ -106,10 +106,10 @@ def _select(text: str) -> str:
 
 def _expression(con: duckdb.DuckDBPyConnection, text: str) -> Json:
     """Return the tree of a text that is one expression; raise ValueError if it is anything else."""
-    found, rest = _parse(con, text)
-    if rest != _parse(con, "true")[1] or len(found) != 1 or found[0]["alias"]:
+    expressions, rest = _parse(con, text)
+    if rest != _parse(con, "true")[1] or len(expressions) != 1 or expressions[0]["alias"]:
         raise ValueError("it is not one expression")
-    return found[0]
+    return expressions[0]
 
 
 def _parse(con: duckdb.DuckDBPyConnection, text: str) -> tuple[list[Json], Json]:

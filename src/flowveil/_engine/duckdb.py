@@ -110,9 +110,9 @@ def column_names(source: Source) -> tuple[str, ...]:
     """Return the columns of a source."""
     with connection(source) as con:
         names = tuple(types(con, source))
-    if _is_csv(source) and len(names) == 1 and (found := [mark for mark in _SEPARATORS if mark in names[0]]):
+    if _is_csv(source) and len(names) == 1 and (marks := [mark for mark in _SEPARATORS if mark in names[0]]):
         raise InputError(
-            f"the lines of the CSV file cannot be split at {found[0]!r} into the columns of its first line",
+            f"the lines of the CSV file cannot be split at {marks[0]!r} into the columns of its first line",
             "the first line names the columns, and every line has as many values as there are names",
         )
     return names

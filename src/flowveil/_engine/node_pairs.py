@@ -106,13 +106,13 @@ def walk_down(nodes: Nodes, count: Callable[[Emit], dict[str, IntArray]]) -> Pai
     `count` lets executors emit sums of pairs and adds these up, and returns the pairs that have enough people, in any
     order: pair, trips, persons, and weight if there are weights.
     """
-    found: list[dict[str, IntArray]] = []
+    depths: list[dict[str, IntArray]] = []
     for depth in range(int(nodes.origins.depth.max()) + 1):
-        passed = np.sort(found[-1]["pair"]) if found else None
-        found.append(count(partial(pairs_at_depth, nodes=nodes, depth=depth, passed=passed)))
-        if not len(found[-1]["pair"]):
+        passed = np.sort(depths[-1]["pair"]) if depths else None
+        depths.append(count(partial(pairs_at_depth, nodes=nodes, depth=depth, passed=passed)))
+        if not len(depths[-1]["pair"]):
             break
-    whole = {name: np.concatenate([columns[name] for columns in found]) for name in found[0]}
+    whole = {name: np.concatenate([columns[name] for columns in depths]) for name in depths[0]}
     order = np.argsort(whole["pair"])
     whole = {name: values[order] for name, values in whole.items()}
     return PairCounts(*nodes.ends(whole["pair"]), whole["trips"], whole["persons"], whole.get("weight"))
@@ -230,5 +230,5 @@ def _enough(passed: IntArray | None, pair: IntArray) -> BoolArray:
     if passed is None:
         return np.ones(len(pair), bool)
     place = np.minimum(np.searchsorted(passed, pair), len(passed) - 1)
-    found: BoolArray = passed[place] == pair
-    return found
+    present: BoolArray = passed[place] == pair
+    return present

@@ -53,15 +53,15 @@ def read_samples(
             'CREATE TEMP TABLE ranks AS SELECT "user", row_number() OVER (ORDER BY "user") - 1 AS rank'
             ' FROM (SELECT DISTINCT "user" FROM samples WHERE problem IS NULL)'
         )
-        found = con.execute(
+        rows = con.execute(
             'SELECT rank, lon, lat, time FROM samples JOIN ranks USING ("user") WHERE problem IS NULL'
         ).fetchnumpy()
     return Samples(
         users=tuple(row[0] for row in users),
-        user=np.asarray(found["rank"], np.int64),
-        lon=np.asarray(found["lon"], np.float64),
-        lat=np.asarray(found["lat"], np.float64),
-        time=np.asarray(found["time"], np.int64),
+        user=np.asarray(rows["rank"], np.int64),
+        lon=np.asarray(rows["lon"], np.float64),
+        lat=np.asarray(rows["lat"], np.float64),
+        time=np.asarray(rows["time"], np.int64),
         dropped={reason: int(count) for reason, count in dropped},
     )
 

@@ -143,16 +143,16 @@ def _files(patterns: list[str]) -> Source:
 def _matches(pattern: str) -> list[str]:
     path = Path(pattern)
     if path.is_dir():
-        found = [str(item) for item in path.rglob("*") if item.is_file() and _kind(str(item)) and _is_data(item.name)]
-        if not found:
+        files = [str(item) for item in path.rglob("*") if item.is_file() and _kind(str(item)) and _is_data(item.name)]
+        if not files:
             raise InputError(f"the folder {pattern!r} holds no trips", _FORMATS)
-        return found
+        return files
     if path.is_file():
         return [pattern]
-    found = [item for item in glob.glob(pattern, recursive=True) if Path(item).is_file()]  # noqa: PTH207
-    if not found:
+    files = [item for item in glob.glob(pattern, recursive=True) if Path(item).is_file()]  # noqa: PTH207
+    if not files:
         raise InputError(f"there is no file {pattern!r}", "check the path; quote a glob so that the shell leaves it")
-    return found
+    return files
 
 
 def _is_text(name: str) -> bool:

@@ -77,7 +77,7 @@ def fetch(frame: DataFrame) -> Iterator[pa.RecordBatch]:
 
     They are packed into few large values on the way: Spark hands over rows one by one.
     """
-    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415  an extra
 
     try:
         for row in frame.mapInArrow(packed, "batch binary").toLocalIterator():

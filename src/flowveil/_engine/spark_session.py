@@ -45,8 +45,8 @@ _ALONE = {
 def open_session(master: str | None) -> Iterator[SparkSession]:
     """Join the session that is running, or start one and stop it afterwards."""
     try:
-        from pyspark import SparkContext  # noqa: PLC0415
-        from pyspark.errors import PySparkException  # noqa: PLC0415
+        from pyspark import SparkContext  # noqa: PLC0415  an extra
+        from pyspark.errors import PySparkException  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("Spark is not installed", "install it with: pip install 'flowveil[spark]'") from None
     # Spark warns of new versions of pandas, which take no part: rows go to and fro as Arrow.
@@ -70,7 +70,7 @@ def open_session(master: str | None) -> Iterator[SparkSession]:
 
 def _join() -> SparkSession:
     """Return a session beside those that are running; their files and ports are as whoever started them decided."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
 
     session = SparkSession.builder.getOrCreate().newSession()
     for name, value in SETTINGS.items():
@@ -86,8 +86,8 @@ def _join() -> SparkSession:
 
 
 def _start(master: str | None) -> SparkSession:
-    from pyspark import SparkContext  # noqa: PLC0415
-    from pyspark.sql import SparkSession  # noqa: PLC0415
+    from pyspark import SparkContext  # noqa: PLC0415  an extra
+    from pyspark.sql import SparkSession  # noqa: PLC0415  an extra
 
     configured = SparkContext.getSystemProperty("spark.master")  # starts Java, which knows how Spark is configured
     chosen = master or configured or "local[*]"
@@ -119,7 +119,7 @@ def _safe_path(environment: dict[str, str]) -> Iterator[None]:
 
 def _spark_home() -> Path:
     """Return the folder of Spark's programs: in the package, or where the package is part of Spark."""
-    import pyspark  # noqa: PLC0415
+    import pyspark  # noqa: PLC0415  an extra
 
     package = Path(pyspark.__file__).parent
     places = (package / "spark-distribution", package, package.parents[1])
@@ -129,5 +129,5 @@ def _spark_home() -> Path:
 def reason_of(error: Exception) -> str:
     """Return what went wrong: the last line of a traceback of Python, else the first line; values are masked."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith((" ", "\t"))]
-    found = lines[-1 if "Traceback" in str(error) else 0] if lines else type(error).__name__
-    return mask(found)
+    reason = lines[-1 if "Traceback" in str(error) else 0] if lines else type(error).__name__
+    return mask(reason)

@@ -33,14 +33,14 @@ def over_executors(
     function: Callable[[Part], Result], parts: Sequence[Part], shared: Sequence[object], *, master: str | None
 ) -> list[Result]:
     """Do all parts on a cluster; flowveil must be installed there. A part on its own is done here."""
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     if len(parts) > 1:
         work = partial(do_rows, function=function, shared=shared)
         with open_session(master) as session:
             for rows in _batches(parts, shared):
-                found |= _do_at_once(session, rows, work)
+                results |= _do_at_once(session, rows, work)
     # What an executor cannot do is done here, where its error can be seen.
-    return [found[number] if number in found else function(part) for number, part in enumerate(parts)]
+    return [results[number] if number in results else function(part) for number, part in enumerate(parts)]
 
 
 def _batches(parts: Sequence[object], shared: Sequence[object]) -> Iterator[pa.Table]:
@@ -63,8 +63,8 @@ def _batches(parts: Sequence[object], shared: Sequence[object]) -> Iterator[pa.T
 def _do_at_once(session: SparkSession, rows: pa.Table, work: ArrowMapIterFunction) -> dict[int, Result]:
     """Return the results of packed parts by number."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped] # noqa: PLC0415  an extra
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415  an extra
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  an extra
 
     try:
         frame = session.createDataFrame(rows).repartition(min(len(rows), _TASKS))

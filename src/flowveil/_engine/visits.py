@@ -103,17 +103,17 @@ def _entries(con: duckdb.DuckDBPyConnection, request: Request, memory: int | Non
     if memory is not None:
         _check_memory(con, request, memory)
     labels = {name: _labels(con, name) for name in names if name.startswith("by_")}
-    found = _fetch(con, "entries", "*", keys, labels)
+    columns = _fetch(con, "entries", "*", keys, labels)
     con.execute("DROP TABLE entries")
     entries: _Entries = {
-        "time": found.get("time"),
-        "by": tuple(Labels(found[name], tuple(values.to_pylist())) for name, values in labels.items()),
-        "origin": found["origin"],
-        "destination": found["destination"],
-        "trips": found["trips"],
-        "weight": found.get("weight"),
+        "time": columns.get("time"),
+        "by": tuple(Labels(columns[name], tuple(values.to_pylist())) for name, values in labels.items()),
+        "origin": columns["origin"],
+        "destination": columns["destination"],
+        "trips": columns["trips"],
+        "weight": columns.get("weight"),
     }
-    return entries, found["persons"]
+    return entries, columns["persons"]
 
 
 def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: int) -> None:
@@ -175,12 +175,12 @@ def _fetch(
         rows = int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
     reader = con.sql(f"SELECT {columns} FROM {table} ORDER BY {order}").to_arrow_reader(_BATCH_ROWS)
     kinds = {item.name: np.uint64 if item.type == pa.uint64() else np.int64 for item in reader.schema}
-    found = {name: np.empty(rows, kind) for name, kind in kinds.items()}
+    arrays = {name: np.empty(rows, kind) for name, kind in kinds.items()}
     start = 0
     for batch in reader:
         end = start + batch.num_rows
         for name, values in zip(batch.schema.names, batch.columns, strict=True):
             codes = pc.index_in(values, value_set=labels[name]) if name in labels else values
-            found[name][start:end] = codes.to_numpy(zero_copy_only=False)
+            arrays[name][start:end] = codes.to_numpy(zero_copy_only=False)
         start = end
-    return found
+    return arrays

@@ -62,7 +62,9 @@ def build_flows(
 
     trips: what `read_trips` returns, or anything it takes.
     grid: "h3:RESOLUTION" (default h3:10) or "quadtree:METERS"; or zones: a table or file of zones.
-    hierarchy: "h3" (default) or "h3-binary"; for zones "ward" (default) or columns from fine to coarse.
+    hierarchy: how tiles are joined: "lattice", "h3" or "h3-binary"; squares "lattice" or "quadtree"; zones "many",
+    "ward" or columns from fine to coarse. By default the finest that a method can use: lattice or many with mosaic and
+    nested, else h3, quadtree or ward.
     bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
     time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or

@@ -36,7 +36,16 @@ from flowveil._folder.names import (
     TOTAL,
     TRAJECTORIES,
 )
-from flowveil._folder.reading import Files, Remembered, find_release, read_audit, read_files, read_manifest, remembered
+from flowveil._folder.reading import (
+    Files,
+    Remembered,
+    check_kind,
+    find_release,
+    read_audit,
+    read_files,
+    read_manifest,
+    remembered,
+)
 from flowveil._folder.scratch import own_folder, scratch_folder
 from flowveil._folder.shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 from flowveil._folder.writing import add_private, add_report, addition, check_target, write_folder
@@ -74,6 +83,7 @@ __all__ = [
     "addition",
     "check_file",
     "check_folder",
+    "check_kind",
     "check_target",
     "find_kind",
     "find_release",

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError
 from flowveil._folder.files import settle
 from flowveil._folder.json import read_json
-from flowveil._folder.kinds import Kind, kind_of
+from flowveil._folder.kinds import Kind, find_kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
 from flowveil._folder.shapes import shapes_from_wkb
 from flowveil._options import check_path
@@ -76,8 +76,22 @@ def read_manifest(
         message = f"the manifest of the release {str(path)!r} is not complete"
         raise InputError(message, "flowveil verify says what is wrong")
     if kind not in kinds:
-        raise InputError(f"{str(path)!r} is not {what}, but a release of {kind.title}", hint)
+        raise _of_another_kind(path, kind, what, hint)
     return kind, cast("Manifest", manifest)
+
+
+def check_kind(path: str | Path, kinds: Container[Kind], what: str, hint: str) -> None:
+    """Raise InputError as `read_manifest` does if a release is of none of these kinds; one of no kind passes.
+
+    This is for verifiers, which say by themselves what is wrong with a manifest.
+    """
+    kind = find_kind(find_release(path))
+    if kind is not None and kind not in kinds:
+        raise _of_another_kind(path, kind, what, hint)
+
+
+def _of_another_kind(path: str | Path, kind: Kind, what: str, hint: str) -> InputError:
+    return InputError(f"{str(path)!r} is not {what}, but a release of {kind.title}", hint)
 
 
 def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT) -> Files:

@@ -6,7 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
-from flowveil._folder import Kind, find_kind, find_release, read_manifest
+from flowveil._folder import Kind, check_kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
 from flowveil._options import check_path
@@ -33,6 +33,7 @@ _NEEDS = {
     "export": ("a release of flows", "it has no flows between areas to export; read its Parquet files"),
     "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
     "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
+    "beside": ("a release of flows between crowds", "name one that was made without noise"),
 }
 
 
@@ -77,6 +78,8 @@ def verify(
     check = RECORDS[kind].verify
     given = {"zones": zones, "columns": columns, "where": where, "beside": beside}
     options = check_options(check, kind, given)
+    if beside is not None:
+        check_kind(beside, {Kind.FLOWS}, *_NEEDS["beside"])
     if trips is None and not kind.noisy:
         raise InputError("this release is checked against its trips", "give them with --against INPUT")
     proof: Verification | TrajectoryVerification = check(release, *(() if kind.noisy else (trips,)), **options)

@@ -11,6 +11,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
+from flowveil._options import has_several_ways
 from flowveil._places import H3Grid, Zones, choose_places, square_kilometers
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class TileGrid:
 
 def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequence[str] | None) -> TileGrid:
     """Return all tiles of a box with their tree; raise if there are too many."""
+    if has_several_ways(hierarchy):
+        raise InputError("noise is added along one tree, not a lattice", "give --hierarchy h3-binary or h3")
     places = choose_places(grid or DEFAULT_GRID, None, hierarchy or DEFAULT_HIERARCHY, None, bbox)
     if not isinstance(places, H3Grid):
         raise InputError(f"noise goes on an H3 grid, not on {grid!r}", "give --grid h3:RESOLUTION")
@@ -84,6 +87,8 @@ def make_zone_grid(
     zones: ZonesLike, hierarchy: str | Sequence[str] | None, columns: Mapping[str, str] | None = None
 ) -> TileGrid:
     """Return all zones with their tree."""
+    if has_several_ways(hierarchy):
+        raise InputError("noise is added along one tree, not many", "give --hierarchy ward, or columns of zones")
     places = choose_places(None, zones, hierarchy, None, None, columns)
     if not isinstance(places, Zones):
         raise InputError("there are no zones", "give a table with one row a zone")

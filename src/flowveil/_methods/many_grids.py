@@ -85,7 +85,7 @@ class ManyGrids:
         return sum(excess) if excess else float("inf")
 
     def point(self, many: ManyGrid, lam: float) -> FrontierPoint:
-        """Measure grids."""
+        """Return what grids reach at a price, as a point of the frontier."""
         trips, sizes = 0, 0
         ends: tuple[list[IntArray], list[IntArray]] = ([], [])
         for grids, grid in zip(self.grids, many.parts, strict=True):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
+from flowveil._methods.targets import find_common_target
 from flowveil._options import (
     AUTO,
     DEFAULT_LOSS,
     LARGEST_NUMBER,
+    has_several_ways,
     parse_choice,
     parse_k,
     parse_k_weight,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._methods.frontier import FrontierPoint
+    from flowveil._methods.targets import Outcome
     from flowveil._problem import Problem, Solution
     from flowveil._processes import Spread
 
@@ -76,14 +79,15 @@ class Method:
     promise: str
     summary: str
     steers: bool  # can it keep suppression within a budget?
-    solve: Callable[..., Solution]
+    solve: Callable[[Problem], Solution]  # with the options of the method as keywords: `run` passes them
     options: tuple[Option, ...] = ()
-    frontier: Callable[..., list[FrontierPoint]] | None = None  # precision against suppression
+    frontier: Callable[[Problem, int], list[FrontierPoint]] | None = None  # precision against suppression, in points
     losses: bool = False  # can it minimize any loss, and reach a given precision?
     joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
     times: bool = False  # can time be one of its axes?
     several: bool = False  # can it split an area in several ways?
     remainders: bool = False  # can a flow count what finer flows inside it leave?
+    outcome: Callable[..., Outcome] | None = None  # what it reaches in a matrix with a target volume, if it takes one
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
@@ -112,18 +116,22 @@ class Method:
         totals: bool = False,
         beside: str | Path | None = None,
         remainders: bool = False,
+        hierarchy: str | Sequence[str] | None = None,
     ) -> ClusterOptions:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
         areas have enough people; nor is anything for an engine that has no cluster.
-        loss, time_hierarchy, elsewhere, totals, beside, remainders: as `build_flows` and `anonymize` will get them.
+        A cluster counts the pairs of one tree: with a lattice or many trees, persons come here.
+        loss, time_hierarchy, elsewhere, totals, beside, remainders, hierarchy: as `build_flows` and `anonymize` will
+        be given them.
 
         >>> mosaic = next(method for method in fv.methods() if method.name == "mosaic")
         >>> mosaic.cluster_options(10), mosaic.cluster_options(10, elsewhere=True)
         ({'k': 10, 'k_weight': None}, {})
         """
-        whole_pairs = not (time_hierarchy or elsewhere or totals or beside or remainders)
+        several = self.several and has_several_ways(hierarchy)
+        whole_pairs = not (time_hierarchy or elsewhere or totals or beside or remainders or several)
         if engine != "spark" or not self.crowds or loss not in LOSSES_OF_NODES or not whole_pairs:
             return {}
         least = parse_k_weight(k_weight)
@@ -136,15 +144,30 @@ class Method:
         These are solved where `spread` sends them.
         options: what `parse_options` returns.
         """
-        own = {name: value for name, value in options.items() if name != BUDGET.name}
+        own = own_options(options)
+        solve: Callable[..., Solution] = self.solve
         budget = options.get(BUDGET.name, BUDGET.default)
         if budget not in BUDGETS:
             raise UnknownNameError("budget", str(budget), BUDGETS)
         # What is not divided has no part to withhold as a whole: a method that cannot solve it says why.
         if not problem.flows.divided or (self.joint and budget == BUDGET.default):
-            return self.solve(problem, **own)
-        return solve_each(partial(self.solve, **own), problem, spread)
+            return solve(problem, **own)
+        if self.outcome is None or not options.get(ONE_TARGET.name, ONE_TARGET.default):
+            return solve_each(partial(solve, **own), problem, spread)
+        v_target = own.pop(V_TARGET.name, V_TARGET.default)
+        target = find_common_target(problem, v_target, partial(self.outcome, **own), spread)
+        solution = solve_each(partial(solve, v_target=target, **own), problem, spread)
+        return replace(solution, notes=(*solution.notes, f"v_target {target:g} for all matrices"))
+
+
+def own_options(options: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the options that functions of a method take: all but those about what several matrices have in common."""
+    return {name: value for name, value in options.items() if name not in (BUDGET.name, ONE_TARGET.name)}
 
 
 BUDGETS = ("whole", "each")
 BUDGET = Option("budget", "whole", "whole: one budget for all matrices; each: every matrix by itself")
+V_TARGET = Option(
+    "v_target", AUTO, "trips an origin area should send; auto: with the finest result; balanced: as fine at both ends"
+)
+ONE_TARGET = Option("one_target", default=False, meaning="one v_target for all matrices, as in the papers")

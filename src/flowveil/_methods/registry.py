@@ -15,11 +15,9 @@ from flowveil._methods import (
     suppression,
     uniform_tiles,
 )
-from flowveil._methods.method import BUDGET, Method, Option
+from flowveil._methods.method import BUDGET, ONE_TARGET, V_TARGET, Method, Option
 from flowveil._methods.noisy import NOISY
 from flowveil._options import parse_choice
-
-_V_TARGET = Option("v_target", "auto", "trips an origin area should send; auto tries 15 targets")
 
 _METHODS = (
     Method(
@@ -75,8 +73,9 @@ _METHODS = (
         summary="origins near a target volume, then the best destinations under one budget (ATG-Dual)",
         steers=True,
         solve=atg.solve_dual,
-        options=(_V_TARGET,),
+        options=(V_TARGET, ONE_TARGET),
         frontier=atg.frontier,
+        outcome=atg.dual_outcome,
         losses=True,
         crowds=True,
     ),
@@ -87,7 +86,12 @@ _METHODS = (
         summary="the same at a fixed price of a suppressed trip (ATG-Soft)",
         steers=False,
         solve=atg.solve_soft,
-        options=(_V_TARGET, Option("lam", "auto", "tiles of both areas a flow may have; auto is 10 % of all tiles")),
+        options=(
+            V_TARGET,
+            Option("lam", "auto", "tiles of both areas a flow may have; auto is 10 % of all tiles"),
+            ONE_TARGET,
+        ),
+        outcome=atg.soft_outcome,
         crowds=True,
     ),
     Method(
@@ -131,9 +135,11 @@ _METHODS = (
         steers=True,
         solve=knapsack.solve,
         options=(
-            _V_TARGET,
+            V_TARGET,
             Option("delta", knapsack.DELTA, "price of a suppressed trip, as a share of the tiles of both axes"),
+            ONE_TARGET,
         ),
+        outcome=knapsack.outcome,
         crowds=True,
     ),
     Method(

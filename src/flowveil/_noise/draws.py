@@ -46,7 +46,7 @@ def least(scores: IntArray, sensitivity: int, epsilon: float) -> int:
 def _opendp() -> ModuleType:
     """Import OpenDP when it is needed: that takes half a second."""
     try:
-        import opendp.prelude as dp  # noqa: PLC0415
+        import opendp.prelude as dp  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("differential privacy needs OpenDP", "pip install 'flowveil[dp]'") from None
     dp.enable_features("contrib")

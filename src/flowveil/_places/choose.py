@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._options import parse_names, parse_text, parse_whole, shown
+from flowveil._options import LATTICE, MANY, parse_names, parse_text, parse_whole, shown
 from flowveil._places.dendrograms import has_many
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import MAX_RESOLUTION
@@ -64,8 +64,8 @@ def finest(places: Places) -> Places:
     if not places.open:
         return places
     if isinstance(places, Zones):
-        return rejoin(places, "many") if has_many(places.table) else places
-    return rejoin(places, "lattice")
+        return rejoin(places, MANY) if has_many(places.table) else places
+    return rejoin(places, LATTICE)
 
 
 def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
@@ -84,10 +84,10 @@ def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
 def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:
     if hierarchy is None or hierarchy == "ward":
         return "ward"
-    if hierarchy == "many":
-        return "many"
+    if hierarchy == MANY:
+        return MANY
     levels = list(parse_names(hierarchy, "hierarchy"))
-    if levels in (["h3"], ["h3-binary"], ["lattice"]) or not all(levels):
+    if levels in (["h3"], ["h3-binary"], [LATTICE]) or not all(levels):
         raise InputError(f"zones have no hierarchy {hierarchy!r}", "use many, ward, or columns from fine to coarse")
     return levels
 
@@ -109,7 +109,7 @@ def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None
 def _aspect(hierarchy: str | Sequence[str] | None) -> int | None:
     """Return how long areas of a lattice may be, as a power of two of their width; None for another hierarchy."""
     name, colon, number = hierarchy.partition(":") if isinstance(hierarchy, str) else ("", "", "")
-    if name != "lattice":
+    if name != LATTICE:
         return None
     hint = f"lattice, or lattice:N with N from 1 to {MOST_ASPECT}: areas are up to 2**N times as long as wide"
     return parse_whole(number, "the aspect of the lattice", hint, 1, MOST_ASPECT) if colon else ASPECT

@@ -41,17 +41,17 @@ def at_once(function: Callable[[Part], Result], parts: Iterable[Part]) -> list[R
     work = list(parts)
     if len(work) < 2 or cores() == 1:
         return [function(part) for part in work]
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     turns = iter(range(len(work)))
 
     def take_turns() -> None:
         for turn in turns:
-            found[turn] = function(work[turn])
+            results[turn] = function(work[turn])
 
     with ThreadPoolExecutor(min(cores(), len(work))) as pool:
         for thread in [pool.submit(take_turns) for _ in range(min(cores(), len(work)))]:
             thread.result()
-    return [found[turn] for turn in range(len(work))]
+    return [results[turn] for turn in range(len(work))]
 
 
 def work_ahead(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from flowveil._charts import frontier_svg, frontier_text
 from flowveil._errors import InputError
 from flowveil._flows import check_flows
-from flowveil._methods import methods, parse_points
+from flowveil._methods import methods, own_options, parse_points
 from flowveil._options import DEFAULT_LOSS
 from flowveil._release.anonymization import make_problem
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
@@ -115,7 +115,7 @@ def frontier(
         options=options,
     )
     points = parse_points(points)
-    rows = find_frontier(asked.method)(make_problem(flows, asked), points, **asked.options)
+    rows = find_frontier(asked.method)(make_problem(flows, asked), points, **own_options(asked.options))
     rows = [row for row in rows if row.flows]
     values = zip(*rows, strict=True) if rows else [()] * len(_SCHEMA)
     columns = [pa.array(list(column), kind) for column, kind in zip(values, _SCHEMA.types, strict=True)]

@@ -64,7 +64,7 @@ class Release:
 
     @cached_property
     def _tree_metrics(self) -> Metrics:
-        """Measured once: the audit file and the terminal both want them."""
+        """The metrics, measured once: the audit file and the terminal both want them."""
         return self._measure("tree")
 
     def _measure(self, tiles: str, k: int | None = None, k_weight: float | Literal["auto"] | None = None) -> Metrics:

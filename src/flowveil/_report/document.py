@@ -12,8 +12,6 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from flowveil._report import palette
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,6 +19,19 @@ if TYPE_CHECKING:
 
 _SCRIPTS = ("words", "sheet", "map", "charts", "amounts", "panel", "explore", "private", "start")
 _SIGNIFICANT = 4
+
+# Colors that people with any kind of color vision can tell apart. Amounts are colored with viridis (van der Walt and
+# Smith, CC0), which also keeps its order in gray: on a light ground more is darker, on a dark ground more is lighter.
+# Single marks are from Okabe and Ito's set of eight.
+_PALETTE: dict[str, Json] = {
+    "amounts": ["#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31688e", "#3e4989", "#482878"],
+    "blue": "#0072b2",
+    "vermilion": "#d55e00",
+    "orange": "#e69f00",
+    "green": "#009e73",
+    "pink": "#cc79a7",
+    "sky": "#56b4e9",
+}
 
 
 class Look(Enum):
@@ -41,7 +52,7 @@ def page(
     """Return a page. Every text is escaped, and the page may run and load nothing but what is in it."""
     program = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
     style = _asset("style.css")
-    drawing = {"scene": scene, "words": dict(words), "look": look.value, "palette": _colors()}
+    drawing = {"scene": scene, "words": dict(words), "look": look.value, "palette": _PALETTE}
     fields = {
         "policy": f"default-src 'none'; script-src {_fingerprint(program)}; style-src {_fingerprint(style)}",
         "generator": escape(numbers["software"]),
@@ -82,11 +93,6 @@ def _json(value: Mapping[str, Json]) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def _colors() -> dict[str, Json]:
-    names = ("BLUE", "VERMILION", "ORANGE", "GREEN", "PINK", "SKY")
-    return {"amounts": list(palette.AMOUNTS)} | {name.lower(): getattr(palette, name) for name in names}
 
 
 def show(value: float | None) -> str:

@@ -46,8 +46,8 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     limits.append("Totals known from elsewhere: minus the published flows they tell how many trips were left out.")
     if "remainders" in promise:
         limits.append(
-            "Where the trips of a remainder were not: finer flows inside it are taken out, which leaves less than its two "
-            "areas for them."
+            "Where the trips of a remainder were not: finer flows inside it are taken out, which leaves less than its "
+            "two areas for them."
         )
     if "weight" in promise:
         limits.append("Extreme weights: a person who stands for far more people than others can be recognized by it.")

@@ -82,7 +82,7 @@ def anonymize(
             source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=asked.memory
         )
     grid = trajectories.grid
-    found = glove(
+    grouping = glove(
         trajectories,
         asked.k,
         variant,
@@ -93,7 +93,7 @@ def anonymize(
     )
     typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration}
     release = make_release(
-        trajectories, found, {name: value for name, value in typed.items() if value is not None}, asked.k
+        trajectories, grouping, {name: value for name, value in typed.items() if value is not None}, asked.k
     )
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)

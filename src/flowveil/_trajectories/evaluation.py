@@ -223,5 +223,5 @@ def _home(box: IntArray, trajectories: Trajectories, own: slice) -> IntArray:
 
 def _finer(values: list[FloatArray], group_of: IntArray, limit: float) -> FloatArray:
     share = np.array([(part <= limit).mean() for part in values])
-    found: FloatArray = share[group_of[group_of >= 0]]
-    return found
+    of_users: FloatArray = share[group_of[group_of >= 0]]
+    return of_users

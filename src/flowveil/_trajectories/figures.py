@@ -73,6 +73,6 @@ def quantiles(values: FloatArray) -> Quantiles:
     known = values[np.isfinite(values)]
     if not len(known):
         return dict.fromkeys(["mean", *_QUANTILES])
-    found: dict[str, float | None] = {"mean": float(known.mean())}
-    found.update(zip(_QUANTILES, np.quantile(known, list(_QUANTILES.values())).tolist(), strict=True))
-    return found
+    figures: dict[str, float | None] = {"mean": float(known.mean())}
+    figures.update(zip(_QUANTILES, np.quantile(known, list(_QUANTILES.values())).tolist(), strict=True))
+    return figures

@@ -143,7 +143,7 @@ def gap(
 def nearest_others(trajectories: Trajectories, count: int) -> tuple[FloatArray, IntArray]:
     """Return stretch and rank of the `count` nearest other users of each user, in order."""
     from flowveil._trajectories import nearest  # noqa: PLC0415  numba is slow to import
-    from flowveil._trajectories.neighbors import Workers  # noqa: PLC0415
+    from flowveil._trajectories.neighbors import Workers  # noqa: PLC0415  numba is slow to import
 
     pool, users = Pool(trajectories, 2), len(trajectories)
     pool.sweep = choose_kernel(pool)
@@ -187,7 +187,7 @@ def coarsen(trajectories: Trajectories, meters: int, minutes: int) -> Trajectori
 
 def _parts(trajectories: Trajectories, nearest: IntArray) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
     """Return each user's mean spatial and temporal part to the nearest other, and the tail weights of both."""
-    from flowveil._trajectories.merge import nearest_samples  # noqa: PLC0415
+    from flowveil._trajectories.merge import nearest_samples  # noqa: PLC0415  numba is slow to import
 
     grid, start = trajectories.grid, trajectories.start
     points = np.stack([trajectories.t, trajectories.x, trajectories.y])

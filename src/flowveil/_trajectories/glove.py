@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,7 +111,7 @@ class _Run:
 
     def merge_all(self, memory: int | None, tell: Callable[[str], None]) -> None:
         """Merge until nobody unfinished has anybody to go to."""
-        from flowveil._trajectories.neighbors import watch  # noqa: PLC0415
+        from flowveil._trajectories.neighbors import watch  # noqa: PLC0415  numba is slow to import
 
         tell(f"comparing {len(self.pool):,} trajectories")
         self.pool.sweep = choose_kernel(self.pool)
@@ -157,7 +158,7 @@ class _Run:
 
     def _join(self, one: int, other: int) -> tuple[_Crowd, IntArray]:
         """Return what two groups would become: users with a kept sample, and the samples."""
-        from flowveil._trajectories.merge import merge, reshape  # noqa: PLC0415
+        from flowveil._trajectories.merge import merge, reshape  # noqa: PLC0415  numba is slow to import
 
         pool, (keep, gone) = self.pool, (min(one, other), max(one, other))
         a, b = (keep, gone) if pool.get(keep).shape[1] >= pool.get(gone).shape[1] else (gone, keep)
@@ -185,7 +186,7 @@ class _Run:
 
     def _absorb(self, left: int, finished: list[int]) -> bool:
         """Merge a group with the nearest finished one that does not lose users by it; whether there is one."""
-        from flowveil._trajectories.kernels import stretch  # noqa: PLC0415
+        from flowveil._trajectories.kernels import stretch  # noqa: PLC0415  numba is slow to import
 
         pool = self.pool
         values = [float(stretch(pool.groups(), left, group, np.inf, pool.sweep)) for group in finished]
@@ -200,9 +201,7 @@ class _Run:
 
 def choose_kernel(pool: Pool) -> bool:
     """Whether to sweep in time or to scan: both are tried on the same pairs, and give the same values."""
-    from time import perf_counter  # noqa: PLC0415
-
-    from flowveil._trajectories.kernels import stretch  # noqa: PLC0415
+    from flowveil._trajectories.kernels import stretch  # noqa: PLC0415  numba is slow to import
 
     random = np.random.default_rng(0)
     one = random.integers(len(pool), size=_TRIED_PAIRS)

@@ -102,12 +102,12 @@ class TrajectoryRelease:
         return Files(Kind.TRAJECTORIES, {TRAJECTORIES: self.trajectories}, self.manifest)
 
 
-def make_release(trajectories: Trajectories, found: Grouping, options: dict[str, str], k: int) -> TrajectoryRelease:
+def make_release(trajectories: Trajectories, grouping: Grouping, options: dict[str, str], k: int) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
-    if any(len(group.members) < k for group in found.groups):
+    if any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
-    order = sorted(range(len(found.groups)), key=lambda number: _content(found, number))
-    groups = [found.groups[number] for number in order]
+    order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
+    groups = [grouping.groups[number] for number in order]
     table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups])
     group_of = np.full(len(trajectories), -1)
     for number, group in enumerate(groups):
@@ -134,7 +134,7 @@ def make_release(trajectories: Trajectories, found: Grouping, options: dict[str,
         table,
         _manifest(trajectories, options, k),
         members,
-        _audit(trajectories, found, int(kept.sum()), unsupported),
+        _audit(trajectories, grouping, int(kept.sum()), unsupported),
     )
 
 
@@ -159,8 +159,8 @@ def read_release(path: str | Path) -> TrajectoryRelease:
     return TrajectoryRelease(files.tables[TRAJECTORIES], files.manifest, members, read_audit(path))
 
 
-def _content(found: Grouping, number: int) -> tuple[object, ...]:
-    group = found.groups[number]
+def _content(grouping: Grouping, number: int) -> tuple[object, ...]:
+    group = grouping.groups[number]
     return group.samples.T.tolist(), len(group.members), group.members.tolist()
 
 
@@ -237,9 +237,9 @@ def promise_text(k: int) -> str:
     )
 
 
-def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: float) -> Audit:
+def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupported: float) -> Audit:
     provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
-    sizes = [len(group.members) for group in found.groups]
+    sizes = [len(group.members) for group in grouping.groups]
     return {
         "format": AUDIT_FORMAT,
         "input": {
@@ -250,7 +250,7 @@ def _audit(trajectories: Trajectories, found: Grouping, kept: int, unsupported: 
         "dropped": trajectories.dropped,
         "short_users": trajectories.short_users,
         "users": len(trajectories),
-        "suppressed_users": len(found.suppressed_users),
+        "suppressed_users": len(grouping.suppressed_users),
         "rows": rows,
         "suppressed_rows": rows - kept,
         "groups": len(sizes),

@@ -32,14 +32,14 @@ def unicity(trajectories: Trajectories, groups: list[IntArray], group_of: IntArr
     boxes = np.concatenate(groups, axis=1)
     sizes = np.bincount(group_of[released], minlength=len(groups))
     points = np.stack([trajectories.t, trajectories.x, trajectories.y])
-    found = {}
+    unicity = {}
     for count in POINTS:
         drawn = [order[:count] for order in orders]
         before = np.array([len(set.intersection(*(owners[sample] for sample in sample_ids))) for sample_ids in drawn])
         first = np.cumsum([0, *map(len, drawn)])
         after = fitting_users(points[:, np.concatenate(drawn)], first, boxes, start, sizes)
-        found[str(count)] = {"before": _shares(before, k), "after": _shares(after, k)}
-    return found
+        unicity[str(count)] = {"before": _shares(before, k), "after": _shares(after, k)}
+    return unicity
 
 
 def _owners(trajectories: Trajectories) -> list[set[int]]:

@@ -32,13 +32,13 @@ def compare_tasks(before: FloatArray, after: FloatArray, offset: int = 0) -> dic
     are a ratio of 1.
     """
     places = {"home": _is_night, "work": _is_work}
-    found = {"center": _distance(before[:, 1:].mean(axis=0), after[:, 1:].mean(axis=0))}
+    errors = {"center": _distance(before[:, 1:].mean(axis=0), after[:, 1:].mean(axis=0))}
     for name, when in places.items():
-        found[name] = _distance(_usual_place(before, when, offset), _usual_place(after, when, offset))
+        errors[name] = _distance(_usual_place(before, when, offset), _usual_place(after, when, offset))
     for name, measure in (("travel", _travel), ("gyration", _gyration), ("hull", _hull)):
         base, now = measure(before[:, 1:]), measure(after[:, 1:])
-        found[name] = now / base if base > 0 else (1.0 if now == 0 else float("nan"))
-    return found
+        errors[name] = now / base if base > 0 else (1.0 if now == 0 else float("nan"))
+    return errors
 
 
 def _is_night(hour: FloatArray) -> BoolArray:

@@ -49,14 +49,14 @@ _FOR_ZONE_TABLES = {"zone_id", "lon", "lat"}  # mapped by the same option, used 
 
 def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> dict[str, str]:
     """Return the input's column for every known meaning that it has; `mapping` goes first, '' means none."""
-    found: dict[str, str] = {}
+    recognized: dict[str, str] = {}
     for name, column in (mapping or {}).items():
         if name not in _KNOWN and name not in _FOR_ZONE_TABLES:
             raise UnknownNameError("column meaning", name, [*_KNOWN, *_FOR_ZONE_TABLES])
         if name in _KNOWN and column:
             if column not in available:
                 raise UnknownNameError("column", column, available)
-            found[name] = column
+            recognized[name] = column
     lower = Counter(column.lower() for column in available)
     by_lower = {column.lower(): column for column in available if lower[column.lower()] == 1}
     for name, others in _KNOWN.items():
@@ -66,20 +66,20 @@ def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> di
                 (by_lower[other.lower()] for other in (name, *others) if other.lower() in by_lower), None
             )
             if match is not None:
-                found[name] = match
-    return found
+                recognized[name] = match
+    return recognized
 
 
-def needed(found: Mapping[str, str], available: Sequence[str], *, by_zone: bool) -> tuple[str, ...]:
+def needed(recognized: Mapping[str, str], available: Sequence[str], *, by_zone: bool) -> tuple[str, ...]:
     """Return the meanings that places need, or raise with what is missing."""
     names = ZONES if by_zone else COORDINATES
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if name not in recognized]
     if not missing:
         return names
     more = f" and {len(available) - _SHOWN} more" if len(available) > _SHOWN else ""
     what = f"the trips have no column for {', '.join(missing)}; they have {', '.join(available[:_SHOWN])}{more}"
-    if by_zone and all(name in found for name in COORDINATES):
+    if by_zone and all(name in recognized for name in COORDINATES):
         raise InputError(what, "these trips have coordinates: use --grid in place of --zones")
-    if not by_zone and all(name in found for name in ZONES):
+    if not by_zone and all(name in recognized for name in ZONES):
         raise InputError(what, "these trips name zones: describe them with --zones FILE")
     raise InputError(what, f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN")

@@ -50,7 +50,7 @@ def _part(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray] | None:
 
 
 def _compare(low: IntArray, high: IntArray) -> tuple[int, int] | None:
-    """Compare all pairs."""
+    """Return two boxes that overlap, found by comparing all pairs, some rows at a time; None if there are none."""
     step = max(1, _MOST_COMPARED // max(1, len(low)))
     for start in range(0, len(low), step):
         some = slice(start, start + step)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, find_release, read_json
+from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, Kind, check_kind, find_release, read_json
 from flowveil._verify.broken import broken
 from flowveil._verify.words import TRAJECTORIES_ABSENCE, trajectories_promise_in_words
 
@@ -106,6 +106,7 @@ class Boxes:
 
 def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
     """Read a release and its private files; raise VerificationError where the folder is not as the format says."""
+    check_kind(path, {Kind.TRAJECTORIES}, "a release of trajectories", _HINT)
     folder = find_release(path)
     members, audit = (folder.with_name(folder.name + ending) for ending in (MEMBERS, AUDIT))
     if missing := [file.name for file in (folder / MANIFEST, folder / TRAJECTORIES, members) if not file.is_file()]:
