@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -135,7 +136,7 @@ class Judge:
         for first, second, group, trips in records:
             holding = [flow for flow in range(len(flows)) if first in flows[flow][0] and second in flows[flow][1]]
             holding.sort(key=lambda flow: len(flows[flow][0]) * len(flows[flow][1]))
-            for small, large in zip(holding, holding[1:], strict=False):
+            for small, large in pairwise(holding):
                 assert flows[small][0] <= flows[large][0]
                 assert flows[small][1] <= flows[large][1]
                 assert flows[small] != flows[large]
@@ -150,7 +151,7 @@ class Judge:
 @settings(max_examples=150, deadline=None)
 @given(problems(), prices)
 def test_best_of_all_ways(problem, lam):
-    """At every price of a withheld trip, no way to publish with remainders costs less, and the flows found cost that."""
+    """At every price of a withheld trip, no way to publish with remainders costs less than the flows found."""
     judge = Judge(problem)
     least = min(loss + lam * lost for loss, lost in judge.cuts((ROOT, ROOT)))
 
@@ -169,7 +170,7 @@ def test_best_of_all_ways(problem, lam):
 @settings(max_examples=150, deadline=None)
 @given(problems(people=True))
 def test_every_flow_is_a_crowd(problem):
-    """With persons and weights too every flow passes, trips are in the smallest flow, and none is coarser than mosaic."""
+    """With persons and weights too every flow passes, trips are in the smallest flow, and mosaic is not finer."""
     plain = replace(problem, remainders=False)
     try:
         without = mosaic.solve(plain)
