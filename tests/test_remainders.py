@@ -148,7 +148,7 @@ class Judge:
         return loss, withheld
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems(), prices)
 def test_best_of_all_ways(problem, lam):
     """At every price of a withheld trip, no way to publish with remainders costs less than the flows found."""
@@ -167,7 +167,7 @@ def test_best_of_all_ways(problem, lam):
     assert (layers.trips(problem) >= problem.requirement.k).all()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(problems(people=True))
 def test_every_flow_is_a_crowd(problem):
     """With persons and weights too every flow passes, trips are in the smallest flow, and mosaic is not finer."""

@@ -10,13 +10,12 @@ import shapely
 
 from flowveil._arrays import texts
 from flowveil._folder import REMAINDER, SIDES, TIMES
-from flowveil._places import square_kilometers
+from flowveil._places import boxes_of_ids, square_kilometers
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, ChunkedColumn, FloatArray, IntArray
 
 _FULL = 1 - 1e-9  # of the areas of a remainder: if finer flows fill so much, outlines do not tell where it lies
-_ROUNDING = 1 + 1e-9  # of sizes
 NONE = -1
 
 
@@ -46,8 +45,8 @@ def evened(flows: pa.Table, areas: pa.Table, keys: list[str]) -> pa.Table:
 def find_above(flows: pa.Table, areas: pa.Table, keys: list[str]) -> IntArray:
     """Return for every flow the smallest remainder that holds it, -1 for none.
 
-    Flows lie inside each other or have nothing in common: points in the areas of the smaller one tell. Of two
-    remainders that hold a flow, one holds the other, and so more flows.
+    Flows lie inside each other or have nothing in common. Of two remainders that hold a flow, one holds the other, and
+    so more flows.
     """
     remainders = np.flatnonzero(np.asarray(flows[REMAINDER].to_numpy(zero_copy_only=False), bool))
     spans = set(TIMES) <= set(keys)
@@ -91,17 +90,20 @@ class _Ends:
     """The areas at one end of flows."""
 
     def __init__(self, areas: pa.Table, area: IntArray) -> None:
-        self.area = area  # by flow
-        used = np.zeros(areas.num_rows, bool)
-        used[area] = True
-        shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
-        shapes[~used] = None
-        self.shapes = shapes
-        members = areas["members"].to_pylist() if "members" in areas.column_names else [None] * len(shapes)
-        self.members = [None if names is None else frozenset(names) for names in members]
-        self.count = np.array([np.nan if names is None else len(names) for names in self.members])
-        self.size = square_kilometers(self.shapes)
-        self.tree = shapely.STRtree(shapely.point_on_surface(self.shapes))
+        """Take areas, and by flow the row of its own."""
+        used, self.area = np.unique(area, return_inverse=True)
+        areas = areas.take(used)
+        shapes = np.array(areas["geometry"].to_pylist(), object)
+        self.size = square_kilometers(np.atleast_1d(shapely.from_wkb(shapes)))
+        self.members: list[frozenset[str]] | None = None
+        self.count = np.full(len(used), np.nan)
+        if "members" in areas.column_names:  # zones: outlines may be missing
+            members = areas["members"].to_pylist()
+            everything = frozenset().union(*(names for names in members if names is not None))
+            self.members = [everything if names is None else frozenset(names) for names in members]  # None: the top
+            self.count = np.array([np.nan if names is None else len(names) for names in members])
+        else:
+            self.low, self.high = boxes_of_ids(texts(areas["area"]))
         self.found: dict[int, BoolArray] = {}
 
     def held_by(self, flow: int) -> BoolArray:
@@ -112,15 +114,12 @@ class _Ends:
         return self.found[area][self.area]
 
     def _inside(self, area: int) -> BoolArray:
-        """Return which areas lie inside one; all do where nothing is known of it, which is the top."""
-        own, shape = self.members[area], self.shapes[area]
-        if own is not None:
-            return np.array([names is not None and names <= own for names in self.members], bool)
-        inside = np.full(len(self.shapes), shape is None)
-        if shape is not None:
-            inside[self.tree.query(shape, predicate="contains")] = True
-            inside &= self.size <= self.size[area] * _ROUNDING  # the point of a larger one may lie in it too
-        return inside
+        """Return which areas lie inside one."""
+        if self.members is not None:
+            own = self.members[area]
+            return np.array([names <= own for names in self.members], bool)
+        inside = (self.low[area] <= self.low) & (self.high <= self.high[area])
+        return np.asarray(inside.all(axis=1))
 
     def parts(self, inner: IntArray, outer: IntArray) -> FloatArray:
         """Return which part of the areas of some flows the areas of others are, pair by pair; 0 where not known."""
