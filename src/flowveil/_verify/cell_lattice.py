@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import h3.api.basic_int as h3
 import numpy as np
 import shapely
+from h3 import H3BaseException
 
 from flowveil._verify.border import on_sphere
 from flowveil._verify.broken import broken, shown
@@ -166,7 +167,7 @@ class CellLattice(Cells):
                 x - _HALF,
                 y - _HALF,
             )
-        except h3.H3BaseException:
+        except H3BaseException:
             return 0
         return cell if same else 0
 
