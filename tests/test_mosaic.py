@@ -199,7 +199,7 @@ def test_compiled_loops_equal_plain_ones(problem, lam):
     """Numba changes the speed only."""
     cube = problem.cube
     bounds = (0, len(cube))
-    cells, links = mosaic_splits(cube)._cells, cube.links
+    cells, links = mosaic_splits(cube).cells, cube.links
 
     choice, cost, lost = kernels.choose(float(lam), *bounds, cells)
     plain_choice, plain_cost, plain_lost = kernels._choose(float(lam), *bounds, cells)
