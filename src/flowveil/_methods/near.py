@@ -93,11 +93,11 @@ def _open_run(splits: Splits, run: Run, lam: float, limits: tuple[float, float])
     way = np.arange(len(split)) - starts[owner] + 1
     inside = beyond[split - begin] < np.inf
     owner, way, split = owner[inside], way[inside], split[inside] - begin
-    number = np.full(len(cost), -1, np.int64)
+    number = np.full(len(cost) + 1, -1, np.int64)  # the last entry is for no split
     number[split] = np.arange(len(split))
     starts, entry = _entries(cells.first_above, cell)
     above = cells.above[entry]
-    above = np.where(above < 0, -1, number[above - begin])
+    above = number[np.where(above < 0, -1, above - begin)]
     opened = exact_kernels.Open(
         cell,
         limits[0] - through[cell - first],
