@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
@@ -28,9 +29,9 @@ def solve(problem: Problem, side: str = EITHER) -> Solution:
     for other in others:
         if better(problem, cuts[first], cuts[other]) is cuts[other]:
             first = other
+    cut = replace(cuts[first], gap=max(cut.gap for cut in cuts.values()))  # on the other side there may be a better one
     axis = ORDERS[first][0]
-    notes = (f"side {first}", *notes_of(cuts[first]))
-    return solution_of(problem, cuts[first], notes, axis, maps_of(problem, cuts[first], axis))
+    return solution_of(problem, cut, (f"side {first}", *notes_of(cut)), axis, maps_of(problem, cut, axis))
 
 
 def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:

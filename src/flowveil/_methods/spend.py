@@ -34,9 +34,7 @@ class _Useful(NamedTuple):
         return _Useful(self.rate[rows], self.cell[rows], self.way[rows], self.lost[rows])
 
 
-def spend(
-    splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None, worth: float = 0.0
-) -> Cut:
+def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None, worth: float = 0.0) -> Cut:
     """Split published cells of a cut as long as no more than `left` further trips are suppressed.
 
     What is split is split into the best choices below it at `lam`, if that gains `worth` or more for each trip. With
@@ -139,7 +137,9 @@ def _all_useful(splits: Splits, cut: Cut, left: int, prices: tuple[float, float]
 
     def useful(part: tuple[Run, tuple[int, int]]) -> _Useful:
         run, bound = part
-        return _useful(splits, splits.choose(run, prices[0]), run.cells.start, cut.published[slice(*bound)], left, prices)
+        return _useful(
+            splits, splits.choose(run, prices[0]), run.cells.start, cut.published[slice(*bound)], left, prices
+        )
 
     parts = at_once(useful, zip(runs, pairwise(bounds), strict=True))
     return _Useful(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -37,8 +37,8 @@ def notes_of(cut: Cut) -> tuple[str, ...]:
     """Return what the audit file says of a cut: its price, and whether there is a better one."""
     price = f"lambda {cut.lam:g}"
     if cut.gap == 0:
-        return price, "no other cut of this kind is better"
-    return (price, f"another cut of this kind may be better by at most {cut.gap:.2g}") if cut.gap < 1 else (price,)
+        return price, "no other cut of its kind is better"
+    return (price, f"no other cut of its kind is better by more than {cut.gap:.2g}") if cut.gap < 1 else (price,)
 
 
 def check_budget(least: int, problem: Problem) -> None:

@@ -1,8 +1,7 @@
-"""Compiled loops of the exact search: where cuts may differ from the best at a price, and what they reach there.
+"""Compiled loops over fronts: what cuts near the best one can reach.
 
-A cut costs its loss, and a price for each withheld trip. What it costs more than the best one adds up over its choices,
-so that only choices within the gap that a better answer leaves open need be looked at. A front is a list of points
-(trips withheld, cost), each as difference to the best choice, none worse in both trips and loss than another.
+A front is a list of points (trips withheld, cost), each as difference to the best choice, none worse in both trips and
+loss than another. What a cut costs more than the best one adds up over its choices, so that points beyond a gap go.
 """
 
 from __future__ import annotations
@@ -15,29 +14,12 @@ from numba import njit
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._methods.kernels import Cells
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._methods.open_cells import Open
 
     ChoiceArray = npt.NDArray[np.int8]
-    Decision = tuple[ChoiceArray, FloatArray, FloatArray]
 
 _WHOLE = -1  # in place of the first of two points: to publish the cell; -2 for its first split, and so on
-
-
-class Open(NamedTuple):
-    """Cells in which cuts within the gap may differ from the best, ascending, and their splits within the gap."""
-
-    cell: IntArray
-    room: FloatArray  # by cell: what its choices may cost more than the best ones
-    whole: FloatArray  # by cell: what it costs more than the best choice to publish it
-    withheld: IntArray  # by cell: trips that the best choice withholds
-    first_split: IntArray  # by cell; and the number of splits
-    choice: IntArray  # by split: which split of its cell, from 1
-    owner: IntArray  # by split: the place of its cell in this list
-    more: FloatArray  # by split: what it costs more than the best choice
-    lost: IntArray  # by split: trips that it withholds more than the best choice
-    first_above: IntArray  # by cell; and the number of entries
-    above: IntArray  # the splits that a cell is a part of; a cell without is the top of a matrix
 
 
 class Front(NamedTuple):
@@ -56,58 +38,6 @@ class Terms(NamedTuple):
     rounding: float  # a difference of costs that is none
     most_work: int  # points that may be looked at
     most_points: int  # that may be kept
-
-
-def _reach(
-    limits: tuple[float, float], bounds: tuple[int, int], decision: Decision, cells: Cells
-) -> tuple[BoolArray, FloatArray, FloatArray]:
-    """Return what cuts within a gap of the best one may do in a run of cells.
-
-    limits: the gap, and a difference of costs that is none. decision: what `choose` returns. Comes back: which cells
-    are open, with other ways within the gap than their best choice, themselves or in parts; by cell and by split the
-    least that a cut through it costs more than the best one.
-    """
-    (gap, rounding), (choice, cost, lost) = limits, decision
-    first, stop = bounds
-    begin = cells.first_split[first]
-    through, beyond = np.full(stop - first, np.inf), np.full(len(cost), np.inf)
-    is_open, loose = np.zeros(stop - first, np.bool_), np.zeros(len(cost), np.bool_)  # loose: has an open part
-    for cell in range(first, stop):
-        here = cell - first
-        top = True
-        for entry in range(cells.first_above[cell], cells.first_above[cell + 1]):
-            if cells.above[entry] >= 0:
-                top = False
-                through[here] = min(through[here], beyond[cells.above[entry] - begin])
-        if top:
-            through[here] = 0.0
-        if through[here] >= gap or choice[here] < 0:
-            continue
-        least, least_lost = cells.loss[cell], 0.0
-        if choice[here] > 0:
-            chosen = cells.first_split[cell] + choice[here] - 1 - begin
-            least, least_lost = cost[chosen], lost[chosen]
-            # What costs the same and withholds the same is the same.
-            more = cells.loss[cell] - least
-            is_open[here] = through[here] + more < gap and (more > rounding or least_lost > 0)
-        for split in range(cells.first_split[cell] - begin, cells.first_split[cell + 1] - begin):
-            more = cost[split] - least
-            if through[here] + more < gap:
-                beyond[split] = through[here] + more
-                is_open[here] |= more > rounding or lost[split] != least_lost
-    for cell in range(stop - 1, first - 1, -1):
-        here = cell - first
-        if through[here] < gap:
-            for split in range(cells.first_split[cell] - begin, cells.first_split[cell + 1] - begin):
-                is_open[here] |= loose[split]
-        if is_open[here]:
-            for entry in range(cells.first_above[cell], cells.first_above[cell + 1]):
-                if cells.above[entry] >= 0 and beyond[cells.above[entry] - begin] < np.inf:
-                    loose[cells.above[entry] - begin] = True
-    return is_open, through, beyond
-
-
-reach = njit(cache=True, nogil=True)(_reach)
 
 
 def _empty_front(size: int) -> Front:
@@ -172,7 +102,9 @@ def _merge(
 merge = njit(cache=True, nogil=True)(_merge)
 
 
-def _add_up(points: Front, one: tuple[int, int], other: tuple[int, int], room: float, terms: Terms) -> tuple[Front, int, int]:
+def _add_up(
+    points: Front, one: tuple[int, int], other: tuple[int, int], room: float, terms: Terms
+) -> tuple[Front, int, int]:
     """Return the best sums of two fronts that cost less than `room`, how many, and the points looked at."""
     if one[1] - one[0] > other[1] - other[0]:
         one, other = other, one
