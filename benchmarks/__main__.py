@@ -16,6 +16,7 @@ NAMES = [
     "study",
     "growth",
     "published",
+    "claims",
     "glove",
     "matrices",
     "trajectories",
