@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,26 @@ class Cut:
     suppressed: int  # trips
     choice: ChoiceArray  # by cell: publish (0), one of its splits (from 1), withhold (-1)
     published: IntArray  # cells, ascending
+    gap: float = np.inf  # the share by which the mean of a better cut may be lower; 0 where there is none
+
+    @property
+    def mean(self) -> float:
+        """What a published trip loses on average; where withheld trips lose too, what any trip does."""
+        trips = self.trips_of_mean(self.suppressed)
+        return self.loss / trips if trips else np.inf
+
+    @property
+    def worth(self) -> float:
+        """What a withheld trip must gain at least to lower the mean."""
+        return 0.0 if self.cube.price else self.mean
+
+    def trips_of_mean(self, suppressed: Any) -> Any:  # Any: a number, or an array of them
+        """Return the trips over which the mean is taken if so many are suppressed."""
+        return self.cube.total - (0 * suppressed if self.cube.price else suppressed)
+
+    def ceiling(self, lam: float, budget: int) -> float:
+        """Return what a cut within a budget costs at most if its mean is lower, when a withheld trip costs `lam`."""
+        return self.mean * self.cube.total + (lam - self.worth) * budget
 
     def value(self, lam: float) -> float:
         """Return what the cut costs when a withheld trip costs `lam`."""
@@ -59,7 +79,7 @@ class Splits:
         """Return the best choice in every cell of a run, and by split of the run its cost and the trips withheld."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-        decision: Decision = kernels.choose(lam + self.cube.price, run.cells.start, run.cells.stop, self._cells)
+        decision: Decision = kernels.choose(lam + self.cube.price, run.cells.start, run.cells.stop, self.cells)
         return decision
 
     def measure(self, choice: ChoiceArray, lam: float) -> Cut:
@@ -74,7 +94,7 @@ class Splits:
 
         def follow(run: Run) -> tuple[ChoiceArray, IntArray]:
             choice = choose(run)
-            return choice, kernels.publish(run.cells.start, run.cells.stop, choice, self._cells)
+            return choice, kernels.publish(run.cells.start, run.cells.stop, choice, self.cells)
 
         followed = at_once(follow, cube.runs)
         choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _ in followed)])
@@ -85,7 +105,7 @@ class Splits:
         return Cut(cube, lam, loss, suppressed, choice, published)
 
     @cached_property
-    def _cells(self) -> Cells:
+    def cells(self) -> Cells:
         """The cells, as compiled loops take them."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
