@@ -407,6 +407,32 @@ def test_areas_of_an_earlier_release_need_not_be_the_smallest(tmp_path: Path) ->
     assert draft.verify(tmp_path).flows == 3
 
 
+def test_flows_to_elsewhere_need_areas_of_one_tree(tmp_path: Path) -> None:
+    """What is left of an area is counted in the next larger one: of two that cross, none is that."""
+    draft = cells_draft()
+    draft.manifest["promise"]["elsewhere"] = True
+    draft.flows.insert(1, flow_of(FLAT, "elsewhere", 3))
+    draft.flows.sort(key=lambda flow: (flow["origin"], flow["destination"]))
+    draft.areas.append(WORLD | {"area": "elsewhere", "side": "destination"})
+
+    with pytest.raises(VerificationError, match="neither nested nor apart"):
+        draft.verify(tmp_path)
+
+
+def test_a_release_beside_that_leaves_one_trip_is_found(tmp_path: Path) -> None:
+    """All trips to a cell, less those from a rectangle of another release, is a single person."""
+    draft, other = cells_draft(), cells_draft()
+    other.flows = [flow_of("world", cell((8, 8)), 4) | {"persons": 4}]
+    other.areas = [WORLD | {"side": "origin"}, cells_area(cell((8, 8)), "destination", [(8, 8)])]
+    other.areas[0] = {"area": "world", "side": "origin", **other.areas[0]}
+    del other.manifest["promise"]["max_suppression"]
+    beside = other.write(tmp_path / "other")
+
+    assert verify(beside, other.trips).flows == 1
+    with pytest.raises(VerificationError, match="may leave fewer than a crowd"):
+        draft.verify(tmp_path, beside=beside)
+
+
 # --- which flow holds a pair of tiles ---------------------------------------------------------------------------------
 
 TILES = 7
