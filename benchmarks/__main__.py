@@ -17,6 +17,7 @@ NAMES = [
     "study",
     "growth",
     "published",
+    "claims",
     "glove",
     "matrices",
     "trajectories",

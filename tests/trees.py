@@ -182,6 +182,16 @@ class Oracle:
         """What a withheld trip costs apart from lambda."""
         return 1.0 if self.problem.loss == "reconstruction" else 0.0
 
+    def mean(self, outcome):
+        """Return the loss of an outcome (loss, suppressed) by published trip; where withheld ones lose too, by trip."""
+        loss, suppressed = outcome
+        trips = self.problem.flows.total - (0 if self.withheld else suppressed)
+        return loss / trips if trips else float("inf")
+
+    def least_mean(self, outcomes):
+        """Return the least mean of outcomes within the budget, None if there are none."""
+        return min((self.mean(outcome) for outcome in outcomes if outcome[1] <= self.problem.budget), default=None)
+
     def drop(self, trips):
         """Return the only outcome (loss, suppressed) of withholding trips."""
         return {(self.withheld * trips, trips)}

@@ -9,24 +9,27 @@ from flowveil._errors import InputError
 from flowveil._methods import remainders
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
-from flowveil._methods.steer import better, steer
+from flowveil._methods.steer import better, notes_of, steer
 
 if TYPE_CHECKING:
     from flowveil._problem import Problem, Solution
 
 
 def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
-    """Return the mosaic of least loss within the budget (of least suppression with the precision asked for).
+    """Return the mosaic of least mean loss within the budget (of least suppression with the precision asked for).
 
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
     """
     problem = _weigh(problem, time_weight)
     if problem.remainders:
-        return remainders.solve(problem)
+        return remainders.solve(problem, _best_cut)
+    cut = _best_cut(problem)
+    return solution_of(problem, cut, notes_of(cut))
+
+
+def _best_cut(problem: Problem) -> Cut:
     cut = steer(problem, mosaic_splits(problem.cube))
-    if problem.flows.times is None:
-        cut = _not_above_nested(problem, cut)
-    return solution_of(problem, cut, (f"lambda {cut.lam:g}",))
+    return cut if problem.flows.times is not None else _not_above_nested(problem, cut)
 
 
 def frontier(problem: Problem, points: int = POINTS, time_weight: float = 1.0) -> list[FrontierPoint]:
@@ -45,14 +48,15 @@ def _weigh(problem: Problem, time_weight: float) -> Problem:
 
 
 def _not_above_nested(problem: Problem, cut: Cut) -> Cut:
-    """Return a nested cut where that is better, which the last bit of the budget can bring about.
+    """Return a nested cut where that is better, which can be if not all mosaics could be looked at.
 
     A nested cut is a mosaic. Only where the dual bound leaves room for a better one is it looked for.
     """
-    if problem.max_gbar is not None:
+    if problem.max_gbar is not None or cut.gap == 0:
         return cut
     for order in ((0, 1), (1, 0)):
         splits = nested_splits(problem.cube, order)
-        if splits.best(cut.lam).value(cut.lam) - cut.lam * problem.budget < cut.loss:
-            cut = better(problem, cut, steer(problem, splits))
+        lam = max(cut.lam, cut.worth)
+        if splits.best(lam).value(lam) < cut.ceiling(lam, problem.budget):
+            cut = better(problem, cut, replace(steer(problem, splits), gap=cut.gap))
     return cut

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
 from flowveil._methods.cuts import maps_of, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
-from flowveil._methods.steer import better, steer
+from flowveil._methods.steer import better, notes_of, steer
 
 if TYPE_CHECKING:
     from flowveil._methods.cuts import Splits
@@ -18,7 +19,7 @@ EITHER = "either"
 
 
 def solve(problem: Problem, side: str = EITHER) -> Solution:
-    """Return the nested cut of least loss within the budget (of least suppression with the precision asked for).
+    """Return the nested cut of least mean loss within the budget (of least suppression with the precision asked for).
 
     side: the end with one map for all, `origin` or `destination`; `either` takes the better one.
     """
@@ -28,9 +29,9 @@ def solve(problem: Problem, side: str = EITHER) -> Solution:
     for other in others:
         if better(problem, cuts[first], cuts[other]) is cuts[other]:
             first = other
+    cut = replace(cuts[first], gap=max(cut.gap for cut in cuts.values()))  # on the other side there may be a better one
     axis = ORDERS[first][0]
-    notes = (f"side {first}", f"lambda {cuts[first].lam:g}")
-    return solution_of(problem, cuts[first], notes, axis, maps_of(problem, cuts[first], axis))
+    return solution_of(problem, cut, (f"side {first}", *notes_of(cut)), axis, maps_of(problem, cut, axis))
 
 
 def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:

@@ -13,7 +13,7 @@ mended, and what comes of it is taken only where it is better than without remai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,13 @@ import numpy as np
 
 from flowveil._methods.cuts import Splits, mosaic_splits, nested_splits, records_of, rows_of, solution_of
 from flowveil._methods.mend import NONE, Layers, Price, mend
-from flowveil._methods.steer import better, steer
+from flowveil._methods.steer import better, notes_of, steer
 from flowveil._problem import Solution, check_cells
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from flowveil._arrays import FloatArray, IntArray
@@ -39,14 +41,17 @@ _SHARE = 0.9  # of remainders that shall have a crowd without being mended
 _MOST = 3  # times the crowd: what a remainder may need at most
 
 
-def solve(problem: Problem) -> Solution:
-    """Return the flows of least loss within the budget (of least suppression with the precision asked for)."""
+def solve(problem: Problem, plain: Callable[[Problem], Cut]) -> Solution:
+    """Return the flows of least mean loss within the budget (of least suppression with the precision asked for).
+
+    plain: finds the best cut without remainders.
+    """
     k = problem.requirement.k
     attempt = _attempt(problem, k)
     if attempt.mended:
         more = min(attempt.usual_need, _MOST * k)
         others = [_attempt(problem, more)] if more > k else []
-        attempt = _best(problem, [attempt, *others, _without(problem)])
+        attempt = _best(problem, [attempt, *others, _without(problem, plain(problem))])
     return _solution_of(problem, attempt)
 
 
@@ -56,13 +61,15 @@ class _Attempt:
 
     layers: Layers
     trips: IntArray  # by flow
-    lam: float
+    notes: tuple[str, ...]  # for the audit file
     mended: int = 0  # flows that failed at first
     usual_need: int = 0  # trips that most remainders need to have a crowd
 
     @property
-    def loss(self) -> float:
-        return float((self.layers.rate * self.trips).sum())
+    def mean(self) -> float:
+        """What a published trip loses on average."""
+        trips = int(self.trips.sum())
+        return float((self.layers.rate * self.trips).sum()) / trips if trips else np.inf
 
     @property
     def suppressed(self) -> int:
@@ -81,16 +88,18 @@ def _attempt(problem: Problem, need: int) -> _Attempt:
     fails = layers.fails(problem)
     left = 0 if problem.max_gbar is not None else problem.budget - cut.suppressed
     mended = mend(problem, layers, Price(left, cut.lam))
-    usual = _usual_need(problem, layers) if fails.any() else need
-    return _Attempt(mended, mended.trips(problem), cut.lam, int(fails.sum()), usual)
+    trips = mended.trips(problem)
+    if not fails.any():
+        return _Attempt(layers, trips, notes_of(cut))
+    notes = f"lambda {cut.lam:g}", f"{fails.sum()} flows were too small at first and were mended"
+    return _Attempt(mended, trips, notes, int(fails.sum()), _usual_need(problem, layers))
 
 
-def _without(problem: Problem) -> _Attempt:
-    """Return the best flows without remainders."""
-    cut = steer(problem, mosaic_splits(problem.cube))
+def _without(problem: Problem, cut: Cut) -> _Attempt:
+    """Return the flows of a cut without remainders."""
     group = solution_of(problem, cut).group
     layers = Layers(problem.cube, cut.published, np.full(len(cut.published), NONE), group)
-    return _Attempt(layers, layers.trips(problem), cut.lam)
+    return _Attempt(layers, layers.trips(problem), notes_of(cut))
 
 
 def _best(problem: Problem, attempts: list[_Attempt]) -> _Attempt:
@@ -98,9 +107,9 @@ def _best(problem: Problem, attempts: list[_Attempt]) -> _Attempt:
     if problem.max_gbar is not None:
         precision = problem.max_gbar
         good = [attempt for attempt in attempts if attempt.excess(precision) <= 0] or attempts[-1:]
-        return min(good, key=lambda attempt: (attempt.suppressed, attempt.loss))
+        return min(good, key=lambda attempt: (attempt.suppressed, attempt.mean))
     good = [attempt for attempt in attempts if attempt.suppressed <= problem.budget]
-    return min(good, key=lambda attempt: (attempt.loss, attempt.suppressed))
+    return min(good, key=lambda attempt: (attempt.mean, attempt.suppressed))
 
 
 def _usual_need(problem: Problem, layers: Layers) -> int:
@@ -157,13 +166,14 @@ class LeftOver:
         """Return the best such cut, not above that of mosaic or nested, of which each is one too."""
         problem = self.problem
         cut = steer(problem, self.splits)
-        if problem.max_gbar is not None:
+        if problem.max_gbar is not None or cut.gap == 0:
             return cut
         orders = [] if len(problem.axes) > 2 else [(0, 1), (1, 0)]  # without time
         for other in (self.plain, *(nested_splits(problem.cube, order) for order in orders)):
-            if other.best(cut.lam).value(cut.lam) - cut.lam * problem.budget < cut.loss:
+            lam = max(cut.lam, cut.worth)
+            if other.best(lam).value(lam) < cut.ceiling(lam, problem.budget):
                 found = steer(problem, other)
-                cut = better(problem, cut, self.splits.measure(found.choice, found.lam))
+                cut = better(problem, cut, replace(self.splits.measure(found.choice, found.lam), gap=cut.gap))
         return cut
 
     def layers(self, cut: Cut) -> Layers:
@@ -204,13 +214,12 @@ class LeftOver:
 def _solution_of(problem: Problem, attempt: _Attempt) -> Solution:
     layers = attempt.layers
     origin, destination, *times = layers.cube.node[:, layers.cell]
-    mended = f"{attempt.mended} flows were too small at first and were mended"
     return Solution(
         origin,
         destination,
         layers.group,
         layers.cube.matrix_of(layers.cell),
-        notes=(f"lambda {attempt.lam:g}", *([mended] if attempt.mended else [])),
+        notes=attempt.notes,
         time=times[0] if times else None,
         numbered=problem.families if problem.several else None,
         above=layers.above,

@@ -34,14 +34,16 @@ class _Useful(NamedTuple):
         return _Useful(self.rate[rows], self.cell[rows], self.way[rows], self.lost[rows])
 
 
-def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None) -> Cut:
+def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None, worth: float = 0.0) -> Cut:
     """Split published cells of a cut as long as no more than `left` further trips are suppressed.
 
-    What is split is split into the best choices below it at `lam`. With `excess` (by cell) it ends as soon as the
-    excess of the published cells adds up to no more than 0.
+    What is split is split into the best choices below it at `lam`, if that gains `worth` or more for each trip. With
+    `excess` (by cell) it ends as soon as the excess of the published cells adds up to no more than 0.
     """
+    if not left:
+        return cut
     choice = cut.choice.copy()
-    waiting = _Waiting(_all_useful(splits, cut, left, lam))
+    waiting = _Waiting(_all_useful(splits, cut, left, (lam, worth)))
     matrices: dict[int, _Matrix] = {}
     over = np.inf if excess is None else float(excess[cut.published].sum())
     while over > 0 and (step := waiting.pop(left)) is not None:
@@ -54,7 +56,7 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
             matrices[number] = _Matrix(splits, number, lam)
         choice[cell] = way + 1
         cells = matrices[number].take_over(choice, cell)
-        waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, cells, left, lam))
+        waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, cells, left, (lam, worth)))
         if excess is not None:
             over += float(excess[cells].sum() - excess[cell])
     return splits.measure(choice, lam)
@@ -128,21 +130,29 @@ class _Matrix:
         return parts
 
 
-def _all_useful(splits: Splits, cut: Cut, left: int, lam: float) -> _Useful:
+def _all_useful(splits: Splits, cut: Cut, left: int, prices: tuple[float, float]) -> _Useful:
     """Return the useful splits of all published cells of a cut."""
     runs = splits.cube.runs
     bounds = np.searchsorted(cut.published, [*(run.cells.start for run in runs), len(splits.cube)]).tolist()
 
     def useful(part: tuple[Run, tuple[int, int]]) -> _Useful:
         run, bound = part
-        return _useful(splits, splits.choose(run, lam), run.cells.start, cut.published[slice(*bound)], left, lam)
+        return _useful(
+            splits, splits.choose(run, prices[0]), run.cells.start, cut.published[slice(*bound)], left, prices
+        )
 
     parts = at_once(useful, zip(runs, pairwise(bounds), strict=True))
     return _Useful(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _useful(splits: Splits, decision: Decision, first: int, cells: IntArray, left: int, lam: float) -> _Useful:
-    """Return the useful splits of cells; the decision is that of a run of cells from `first` on."""
+def _useful(
+    splits: Splits, decision: Decision, first: int, cells: IntArray, left: int, prices: tuple[float, float]
+) -> _Useful:
+    """Return the useful splits of cells; the decision is that of a run of cells from `first` on.
+
+    prices: what a withheld trip costs in the decision, and what one must gain at least.
+    """
+    lam, worth = prices
     begin = splits.cube.links.first_split
     sizes = (begin[cells + 1] - begin[cells]).astype(np.int64)
     cell = np.repeat(cells, sizes)
@@ -151,6 +161,6 @@ def _useful(splits: Splits, decision: Decision, first: int, cells: IntArray, lef
     cost, lost = (values[split] for values in decision[1:])
     loss = splits.loss[cell]
     gain = loss - (cost - lam * lost)
-    good = np.flatnonzero((gain > ROUNDING * loss) & (lost <= left))
+    good = np.flatnonzero((gain > ROUNDING * loss) & (gain >= worth * lost) & (lost <= left))
     rate = gain[good] / np.maximum(lost[good], ROUNDING)
     return _Useful(-rate, cell[good], way[good], lost[good].astype(np.int64))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import h3.api.basic_int as h3
 import numpy as np
 import shapely
+from h3 import H3BaseException
 
 from flowveil._verify.border import on_sphere
 from flowveil._verify.broken import broken, shown
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from flowveil._verify.sides import Side
 
 _BASE_CELLS = 122
-_BITS = 22  # of a coordinate: cells are counted from -2**21 on, which is beyond the edge of any base cell
-_HALF = 1 << (_BITS - 1)
+# By resolution: bits of a coordinate, just enough for those of all cells of a base cell.
+_BITS = (1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 18, 19, 21, 22)
 _MOST_UNITED = 64  # cells whose outlines are united; of more, points along the border are joined
 _POINTS = 16  # a side of such a border
 _SAMPLES = 8  # a side of a rectangle whose middle is missing: the mean of these is its center
@@ -49,7 +50,8 @@ class CellLattice(Cells):
 
     def __init__(self, resolution: int, *, aspect: int, bbox: tuple[float, float, float, float] | None = None) -> None:
         super().__init__(resolution, binary=False, bbox=bbox)
-        self._lattice = Lattice(_BITS, aspect, self._place, self._coordinates)
+        self._lattice = Lattice(_BITS[resolution], aspect, self._place, self._coordinates)
+        self._half = 1 << (_BITS[resolution] - 1)  # coordinates are counted from minus that on
         self._middles = {
             h3.get_base_cell_number(base): h3.cell_to_center_child(base, resolution) for base in h3.get_res0_cells()
         }
@@ -65,7 +67,7 @@ class CellLattice(Cells):
         """Return how many cells an area has."""
         rectangle = self._lattice.rectangle(area)
         x, y = rectangle.start
-        return count_cells(rectangle.block, self._resolution, (x - _HALF, y - _HALF), rectangle.size)
+        return count_cells(rectangle.block, self._resolution, (x - self._half, y - self._half), rectangle.size)
 
     def path(self, area: str) -> Sequence[Hashable]:
         """Return the node of an area in the first tree, and those above it."""
@@ -89,7 +91,7 @@ class CellLattice(Cells):
         middles = [{(length - 1) // 2, length // 2} for length in rectangle.size]
         cells = self._cells(rectangle, *middles)
         if len(cells) < len(middles[0]) * len(middles[1]):
-            cells = self._cells(rectangle, *(_spread(length, _SAMPLES) for length in rectangle.size))
+            cells = self._sample(rectangle, _SAMPLES)
         return point is not None and close(point, _mean(cells), TOLERANCE)
 
     def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
@@ -102,7 +104,7 @@ class CellLattice(Cells):
         border = self._border(rectangle)
         if border is not None:
             return is_outline(shape, border)
-        cells = self._cells(rectangle, _spread(width, _POINTS), _spread(height, _POINTS))
+        cells = self._sample(rectangle, _POINTS)
         return is_outline(shape, shapely.convex_hull(_unite(cells)), united=True)
 
     def _border(self, rectangle: Rectangle) -> BaseGeometry | None:
@@ -124,6 +126,12 @@ class CellLattice(Cells):
         if np.abs(np.diff(outer[:, 0])).max() > _WIDEST:
             return None
         return shapely.Polygon(2 * outer - (beside + below) / 2)
+
+    def _sample(self, rectangle: Rectangle, most: int) -> list[int]:
+        """Return the cells at so many places a side, evenly spread; at twice as many while there is none."""
+        while not (cells := self._cells(rectangle, *(_spread(length, most) for length in rectangle.size))):
+            most *= 2
+        return cells
 
     def _cells(self, rectangle: Rectangle, across: Collection[int], along: Collection[int]) -> list[int]:
         """Return the cells at some columns and rows of a rectangle, row by row."""
@@ -154,19 +162,19 @@ class CellLattice(Cells):
         places = [
             h3.cell_to_local_ij(self._middles[block], tile) for block, tile in zip(base, tiles.tolist(), strict=True)
         ]
-        i, j = np.array(places, np.int64).reshape(-1, 2).T + _HALF
+        i, j = np.array(places, np.int64).reshape(-1, 2).T + self._half
         return np.array(base, np.int64), i, j
 
     def _find_cell(self, block: int, x: int, y: int) -> int:
         """Return the cell of a base cell at some coordinates, 0 if there is none."""
         middle = self._middles[block]
         try:
-            cell = h3.local_ij_to_cell(middle, x - _HALF, y - _HALF)
+            cell = h3.local_ij_to_cell(middle, x - self._half, y - self._half)
             same = h3.get_base_cell_number(cell) == block and h3.cell_to_local_ij(middle, cell) == (
-                x - _HALF,
-                y - _HALF,
+                x - self._half,
+                y - self._half,
             )
-        except h3.H3BaseException:
+        except H3BaseException:
             return 0
         return cell if same else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import h3.api.basic_int as h3
@@ -213,15 +214,21 @@ def _cells(node: Node) -> list[int]:
 
 def cell_outline(cell: int, near: float) -> shapely.Polygon:
     """Return the corners of a cell as a polygon around the longitude `near`, across 180 degrees where it must be."""
+    return _turned_outline(cell, round((near - h3.cell_to_boundary(cell)[0][1]) / 360))
+
+
+@lru_cache(maxsize=1 << 16)  # areas that overlap share cells
+def _turned_outline(cell: int, turns: int) -> shapely.Polygon:
+    """Return the corners of a cell as a polygon, its first corner turned around the globe so many times."""
     corners = h3.cell_to_boundary(cell)
-    lon, last = [], corners[0][1] + 360 * round((near - corners[0][1]) / 360)
+    lon, last = [], corners[0][1] + 360 * turns
     for _, corner in corners:
         last = corner + 360 * round((last - corner) / 360)
         lon.append(last)
     lat = [corner for corner, _ in corners]
-    if turns := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
+    if around := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
         pole = 90.0 if sum(lat) > 0 else -90.0
-        lon, lat = [*lon, lon[0] + 360 * turns, lon[0] + 360 * turns, lon[0]], [*lat, lat[0], pole, pole]
+        lon, lat = [*lon, lon[0] + 360 * around, lon[0] + 360 * around, lon[0]], [*lat, lat[0], pole, pole]
     return cast("shapely.Polygon", shapely.polygons(np.column_stack([lon, lat])))
 
 

@@ -23,8 +23,8 @@ _DIGITS = np.arange(7)
 _STEPS = np.array([(_DIGITS >> 2 & 1) - (_DIGITS & 1), (_DIGITS >> 1 & 1) - (_DIGITS & 1)])  # u and v by digit
 _PENTAGONS = frozenset(h3.get_base_cell_number(cell) for cell in h3.get_pentagons(0))
 _MISSING = 1  # the child that a pentagon does not have
-# Base cells are 1 apart. From a cell to its ancestor of resolution r it is sqrt(7) ** -(r + 1) at most: 1 / (sqrt(7) - 1)
-# for all steps together. What is nearer to the middle of a base cell than the rest of 1 is in no other base cell.
+# Base cells are 1 apart. A cell of resolution r is sqrt(7) ** -r from its parent at most: 1 / (sqrt(7) - 1) add up over
+# all resolutions. What is nearer to the middle of a base cell than the rest of 1 is thus in no other base cell.
 _SURE = 1 - 1 / (sqrt(7) - 1)
 
 Number = tuple[int, int]  # u + v w

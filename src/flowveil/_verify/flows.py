@@ -94,6 +94,8 @@ def verify_flows(
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
     checks = list(_sentences(promise, audit))
+    if options.aspect is not None and not (promise.rectangles or options.areas_from):
+        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()

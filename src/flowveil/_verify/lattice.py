@@ -7,6 +7,7 @@ its length. Two rectangles may overlap in part; what they share is a rectangle t
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ class Lattice:
         """Take a function from ids to rectangles, None for the top, and one from tiles to blocks and coordinates."""
         self._bits = bits
         self._aspect = aspect
-        self._place = place
+        self._place = lru_cache(maxsize=1 << 16)(place)  # an id is asked for often
         self._coordinates = coordinates
 
     def read(self, block: int, wide: int, high: int, place: tuple[int, int]) -> Rectangle | None:

@@ -93,14 +93,15 @@ def _check_boxes(release: NoisyTables) -> None:
 def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntArray]:
     """Return the ground of the areas, and all tiles that a trip can start or end in."""
     options = parse_options(release.options)
+    if options.many or options.aspect is not None:
+        raise broken("a release with noise has areas of several trees")
     if options.by_zone:
         story = remembered(load_audit(release.folder))
         source = zones if zones is not None else story.zones
         if source is None:
             raise InputError("the release is about zones, and none were given", "give them with zones= or --zones FILE")
         table = read_zones(source, None if options.columns is None else options.columns[0], story.columns)
-        ground = Members(table, options.columns, _areas_table(release), many=options.many)
-        return ground, np.arange(len(table.ids))
+        return Members(table, options.columns, _areas_table(release)), np.arange(len(table.ids))
     if options.resolution is None or options.bbox is None:
         raise broken("the manifest does not describe the grid")
     return make_grid(options), _tiles_of_box(options.bbox, options.resolution)
