@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowveil._errors import PromiseError
+from flowveil._errors import InputError, PromiseError
 from flowveil._methods import mosaic, remainder_kernels
 from flowveil._methods.remainders import LeftOver
-from flowveil._places import ROOT, Family
+from flowveil._places import ROOT, Family, Hierarchy
 from flowveil._places.lattice import Lattice
 from flowveil._problem import Problem, Requirement
 from tests.trees import PointPlaces, add_up, hierarchies, make_flows, prices
@@ -207,3 +207,17 @@ def test_plain_loops_agree(problem):
         ]
         for first, second in zip(*both, strict=True):
             np.testing.assert_array_equal(first, second)
+
+
+def test_memory_is_asked_for():
+    """What is kept of each cell counts as memory: where it does not fit, nothing is begun."""
+    tree = Hierarchy.from_parents(np.array([-1, 0, 0]), np.arange(3, dtype=np.uint64))[0]
+    trips = [(origin, destination, 0) for origin in (1, 2) for destination in (1, 2) for _ in range(50)]
+    flows = make_flows(tree, tree, trips, np.zeros(6, np.int64), has_people=False)
+    k = 100
+    problem = Problem(replace(flows, memory=16_100_000), Requirement(k), flows.total, remainders=True)
+    assert len(problem.cube) == 5
+
+    LeftOver(problem, k)
+    with pytest.raises(InputError, match="memory"):
+        LeftOver(problem, 10_000 * k)
