@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import h3
 import numpy as np
@@ -18,6 +20,9 @@ import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil._kinds import report_numbers
 from flowveil._reconstruct.layers import find_above
+from flowveil._verify.extents import Spans
+from flowveil._verify.layers import find_depths
+from flowveil._verify.tables import FlowTable
 from flowveil.synthetic import CITY_BBOX
 from tests.test_promise import write
 
@@ -288,3 +293,38 @@ def test_readers_find_what_holds_what(city_trips, hierarchy):
 
     assert np.isin(np.arange(len(above)), above).tolist() == release.flows["remainder"].to_pylist()
     assert len(np.unique(above)) > 10
+
+
+class TestDepths:
+    """The checker's own view of which flow lies in which."""
+
+    def depths(self, origins, destinations, marked):
+        """Return the depths of flows between intervals."""
+        number = np.arange(len(origins))
+        extents = tuple(Spans(np.array(ends)[:, :1], np.array(ends)[:, 1:]) for ends in (origins, destinations))
+        slots = SimpleNamespace(of_flow=0 * number, bounds=lambda: (np.array([[0, 0]]), np.array([[1, 1]])))
+        flows = FlowTable([f"o{n}" for n in number], [f"d{n}" for n in number], number, None, None)
+        return find_depths(replace(flows, remainder=np.array(marked)), extents, (number, number), slots).tolist()
+
+    def test_chain(self):
+        """A flow in a remainder in a remainder is two deep, and what is beside it is not."""
+        origins = [(0, 8), (0, 4), (0, 2), (4, 8)]
+        destinations = [(0, 8), (0, 8), (0, 2), (8, 9)]
+
+        assert self.depths(origins, destinations, [True, True, False, False]) == [0, 1, 2, 0]
+
+    @pytest.mark.parametrize("marked", [[True, True, False], [True, False, False]])
+    def test_crossing(self, marked):
+        """A remainder that shares a pair of places with a flow which is not inside is found."""
+        with pytest.raises(fv.VerificationError, match="overlap"):
+            self.depths([(0, 4), (2, 6), (2, 3)], [(0, 4), (2, 6), (2, 3)], marked)
+
+    def test_holder_that_is_not_marked(self):
+        """What holds a remainder must be one."""
+        with pytest.raises(fv.VerificationError, match="overlap"):
+            self.depths([(0, 8), (0, 4), (0, 2)], [(0, 8)] * 3, [False, True, False])
+
+    def test_remainder_of_nothing(self):
+        """A remainder without a finer flow is none."""
+        with pytest.raises(fv.VerificationError, match="holds no finer flow"):
+            self.depths([(0, 8), (8, 9)], [(0, 8)] * 2, [True, False])

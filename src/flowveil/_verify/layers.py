@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._verify.broken import broken
+from flowveil._verify.extents import Spans
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -30,13 +31,13 @@ def find_depths(
     holders: dict[int, list[int]] = {}  # by remainder: those that hold it
     to_be_held: list[tuple[int, int]] = []
     for flow in np.flatnonzero(flows.remainder).tolist():
-        inside, meeting = pairs.related(flow)
-        if not inside.any():
+        inside, crossing = pairs.related(flow)
+        if not len(inside):
             raise broken(f"the flow {flows.name(flow)} is marked as remainder and holds no finer flow")
-        depth += inside
-        for inner in np.flatnonzero(inside & flows.remainder).tolist():
+        depth[inside] += 1
+        for inner in inside[flows.remainder[inside]].tolist():
             holders.setdefault(inner, []).append(flow)
-        to_be_held += [(flow, other) for other in np.flatnonzero(meeting & ~inside).tolist()]
+        to_be_held += [(flow, other) for other in crossing.tolist()]
     for flow, other in to_be_held:
         if other not in holders.get(flow, ()):
             one, two = sorted((flow, other))
@@ -50,21 +51,20 @@ class _Pairs:
     """Where flows lie: both areas, time and group."""
 
     def __init__(self, extents: tuple[Extents, Extents], ends: tuple[IntArray, IntArray], slots: Slots) -> None:
-        self._extents = extents
-        self._ends = ends
-        self._low, self._high = (bounds[slots.of_flow] for bounds in slots.bounds())
-        self._known: tuple[dict[int, tuple[BoolArray, BoolArray]], ...] = ({}, {})
+        self._of_flow = (*ends, slots.of_flow)
+        self._relate = (*(side.related for side in extents), Spans(*slots.bounds()).related)
+        self._known: tuple[dict[int, tuple[BoolArray, BoolArray]], ...] = ({}, {}, {})
 
-    def related(self, flow: int) -> tuple[BoolArray, BoolArray]:
-        """Return which other flows lie in a flow, and which share something with it."""
-        low, high = self._low[flow], self._high[flow]
-        inside: BoolArray = ((low <= self._low) & (self._high <= high)).all(axis=1)
-        meeting: BoolArray = ((low < self._high) & (self._low < high)).all(axis=1)
-        for extents, ends, known in zip(self._extents, self._ends, self._known, strict=True):
-            area = int(ends[flow])
-            if area not in known:
-                known[area] = extents.related(area)
-            inside &= known[area][0][ends]
-            meeting &= known[area][1][ends]
-        inside[flow] = meeting[flow] = False
-        return inside, meeting
+    def related(self, flow: int) -> tuple[IntArray, IntArray]:
+        """Return which other flows lie in a flow, and which others share something with it."""
+        meeting = np.arange(len(self._of_flow[0]))
+        inside = meeting != flow
+        meeting = meeting[inside]
+        inside = inside[inside]
+        for of_flow, relate, known in zip(self._of_flow, self._relate, self._known, strict=True):
+            part = int(of_flow[flow])
+            if part not in known:
+                known[part] = relate(part)
+            holds, meets = (values[of_flow[meeting]] for values in known[part])
+            meeting, inside = meeting[meets], (inside & holds)[meets]
+        return meeting[inside], meeting[~inside]
