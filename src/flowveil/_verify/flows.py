@@ -92,9 +92,7 @@ def verify_flows(
             _count_layer(request, whole, promise, any_area=options.areas_from)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
-    checks = list(_sentences(promise, audit))
-    if options.aspect is not None and not (promise.rectangles or options.areas_from):
-        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
+    checks = list(_sentences(promise, options, audit))
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
@@ -218,7 +216,7 @@ def _numbers(ids: list[str], areas: list[str]) -> IntArray:
     return np.array([number[area] for area in ids], np.int64)
 
 
-def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
+def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) -> tuple[str, ...]:
     """Say what was checked."""
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
     apart = "no two flows overlap, and no trip is counted twice"
@@ -232,6 +230,8 @@ def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
         f"every flow has {volume}",
         f"every flow has at least {promise.k} {promise.counted}",
     ]
+    if options.aspect is not None and not (promise.rectangles or options.areas_from):
+        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
     if promise.k_weight is not None:
         checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
     if promise.mean_weight:
