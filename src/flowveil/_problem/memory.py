@@ -17,7 +17,7 @@ _MEASURING = (15, 40, 70)  # while the persons of its flows are counted
 _HINT = "use a coarser grid, larger zones or a larger k, or raise --memory"
 
 
-def check_cells(flows: Flows, cells: int) -> None:
+def check_cells(flows: Flows, cells: int, splits: int) -> None:
     """Raise if a cube of so many cells, or more, needs more memory than flows were allowed.
 
     How many cells there are shows only while the cube grows: it is asked again and again.
