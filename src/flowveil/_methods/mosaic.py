@@ -1,4 +1,4 @@
-"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest of the methods."""
+"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest tree method."""
 
 from __future__ import annotations
 
