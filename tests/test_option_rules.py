@@ -34,6 +34,8 @@ FLOWS = [
     ({"unit": "person_id"}, {"preset": "mds-12"}),
     ({}, {"elsewhere": True, "totals": True}),
     ({}, {"elsewhere": True, "beside": "OUT"}),
+    ({}, {"elsewhere": True, "remainders": True}),
+    ({}, {"method": "nested", "remainders": True}),
     ({}, {"max_suppression": 0.1, "max_gbar": 3}),
     ({}, {"method": "odkanon", "max_gbar": 3}),
     ({}, {"method": "odkanon", "loss": "metres"}),
@@ -47,7 +49,7 @@ FLOWS = [
     ({}, {"k_weight": 5}),
 ]
 NOISY = [
-    *(CELLS | {name: True} for name in ("strict", "elsewhere", "totals")),
+    *(CELLS | {name: True} for name in ("strict", "elsewhere", "totals", "remainders")),
     *(CELLS | {name: "1h"} for name in ("time", "by", "weight", "time_hierarchy", "crs", "beside", "areas_from")),
     *(CELLS | {name: 5} for name in ("k", "k_weight", "min_tiles", "max_gbar")),
     CELLS | {"max_suppression": 0.0},
@@ -168,6 +170,7 @@ def test_frontier_of_one_answer(made, capsys):
         ["anonymize", "--method", "mosiac"],
         ["anonymize", "--loss", "meters"],
         ["anonymize", "--elsewhere", "--totals"],
+        ["anonymize", "--remainders", "--min-tiles", "2"],
         ["anonymize", "--option", "size=1"],
         ["anonymize", "--preset", "mds-10"],
         ["anonymize", "--epsilon", "1", "--strict"],

@@ -52,6 +52,9 @@ def anonymize(
         ),
     ] = None,
     elsewhere: ElsewhereFlag = False,
+    remainders: Annotated[
+        bool, typer.Option("--remainders", help="Let a flow count all other trips after finer flows inside it.")
+    ] = False,
     report: Report = False,
     totals: Annotated[
         bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")
@@ -68,7 +71,13 @@ def anonymize(
     """Turn trips into flows that are safe to publish."""
     check_target(output, overwrite=overwrite)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
-    together = {"elsewhere": elsewhere, "totals": totals, "beside": beside, "areas_from": areas_from}
+    together = {
+        "elsewhere": elsewhere,
+        "totals": totals,
+        "remainders": remainders,
+        "beside": beside,
+        "areas_from": areas_from,
+    }
     options = given(trips, demand, noise)
     if name := choose_noise(demand.method, noise.epsilon, options):
         others = steering | together
@@ -93,6 +102,7 @@ def anonymize(
         elsewhere=elsewhere,
         totals=totals,
         beside=beside,
+        remainders=remainders,
         hierarchy=trips.hierarchy,
     )
     with progress() as doing:

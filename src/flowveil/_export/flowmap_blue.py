@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write(tables: Tables, folder: Path) -> int:
-    """Write locations.csv (id, name, lat, lon) and flows.csv (origin, dest, count, time if there is one, groups)."""
+    """Write locations.csv (id, name, lat, lon) and flows.csv (origin, dest, count, time, groups, marks)."""
     tables.check_groups("dest", "count")
     flows = tables.between("lon")
     known = [row for row in tables.areas.to_pylist() if row["lon"] is not None]
@@ -34,6 +34,7 @@ def write(tables: Tables, folder: Path) -> int:
     }
     for key in tables.keys:
         named[key] = _moments(flows[key]) if key in TIMES else flows[key]
+    named |= {mark: flows[mark] for mark in tables.marks}
     pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
     return int(flows.num_rows)
 

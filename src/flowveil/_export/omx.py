@@ -38,7 +38,8 @@ def write(tables: Tables, path: Path) -> int:
     with openmatrix.open_file(str(path), "w") as file:
         used: set[str] = set()
         for key, rows in _parts(tables.flows, tables.keys):
-            for amount in (name for name in _AMOUNTS if name in tables.flows.column_names):
+            amounts = [name for name in _AMOUNTS if name in tables.flows.column_names]
+            for amount in (*amounts, *tables.marks):
                 matrix = np.zeros((len(names), len(names)))
                 np.add.at(matrix, (ends[0][rows], ends[1][rows]), tables.flows[amount].to_numpy()[rows])
                 title = ", ".join(f"{name}={value}" for name, value in key.items())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write(tables: Tables, folder: Path) -> int:
-    """Write flows.csv (origin, destination, flow, datetime for time, groups) and tessellation.geojson (tile_ID)."""
+    """Write flows.csv (origin, destination, flow, datetime, groups, marks) and tessellation.geojson (tile_ID)."""
     tables.check_groups("flow", "datetime")
     flows = tables.between("geometry")
     shapes = [
@@ -27,5 +27,6 @@ def write(tables: Tables, folder: Path) -> int:
     write_features(folder / "tessellation.geojson", shapes)
     named = {"origin": flows["origin"], "destination": flows["destination"], "flow": flows["trips"]}
     named |= {"datetime" if key == "time" else key: flows[key] for key in tables.keys}
+    named |= {mark: flows[mark] for mark in tables.marks}
     pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
     return int(flows.num_rows)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import key_columns
+from flowveil._folder import REMAINDER, key_columns
 
 if TYPE_CHECKING:
     from flowveil._matrices import NoisyRelease
@@ -27,6 +27,11 @@ class Tables:
     flows: pa.Table
     areas: pa.Table  # one row an area: area, lon, lat, tiles, geometry
     keys: list[str]
+
+    @property
+    def marks(self) -> list[str]:
+        """The columns that say how to read a flow."""
+        return [name for name in (REMAINDER,) if name in self.flows.column_names]
 
     def between(self, needed: str) -> pa.Table:
         """Return the flows whose two areas both have a value in a column; raise if that leaves none of them."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flowveil._times import TimeSteps
 
 # Columns of a release that a group cannot be called by, in any case: SQL does not tell Trips from trips.
-_RESERVED = frozenset({"origin", "destination", "time", "time_end", "trips", "persons", "weight"})
+_RESERVED = frozenset({"origin", "destination", "time", "time_end", "trips", "persons", "weight", "remainder"})
 
 
 def check_groups(by: Sequence[str], available: Sequence[str], unit: str | None) -> None:

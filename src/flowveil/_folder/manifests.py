@@ -51,6 +51,7 @@ class Promise(TypedDict, total=False):
     elsewhere: bool
     shapes: str
     totals: bool
+    remainders: bool  # a flow may count what finer flows inside it leave
     epsilon: float  # noise
     delta: float
     neighbours: str

@@ -9,5 +9,6 @@ BESIDE = (AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT)  # all private files of a 
 SIDES = ("origin", "destination")
 TIMES = ("time", "time_end")  # the second where steps differ in length
 TOTAL = "total"  # the group of all groups together
+REMAINDER = "remainder"  # column of flows: whether finer flows inside were taken out
 ELSEWHERE = "elsewhere"  # the other end of a flow of trips that were left out
 CROWDS, NOISE = "k-anonymity", "differential-privacy"  # kinds of promises

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
 
-from flowveil._folder import SIDES
+from flowveil._folder import SIDES, key_columns
 from flowveil._places import NodeAreas
+from flowveil._reconstruct import evened
 from flowveil._report import NOWHERE, Scene, floats
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ _MOST_TILES = 6_000  # of each side, the busiest
 
 def before_and_after(flows: Flows, release: Release) -> dict[str, Json] | None:
     """Return tiles with their true trips and the published ones spread evenly; None where tiles have no outline."""
+    keys = key_columns(release.flows, release.manifest)
+    if "remainders" in release.manifest["promise"]:
+        release = replace(release, flows=evened(release.flows, release.areas, keys))
     parts = [_side(flows, release, number) for number in range(2)]
     described = [part[0] for part in parts]
     shapes = np.concatenate([table.geometry for table in described])
@@ -73,7 +78,7 @@ def _spread(tiles: AreaTable, release: Release, side: str) -> FloatArray:
     area, tile = shapely.STRtree(centers).query(shapes, predicate="intersects")
     densities = np.zeros(len(tiles.area))
     np.add.at(densities, tile, density[area])
-    spread: FloatArray = densities * _sizes(tiles.geometry)
+    spread: FloatArray = np.maximum(densities, 0) * _sizes(tiles.geometry)
     return spread
 
 

@@ -40,16 +40,30 @@ class Extent:
     meters: FloatArray  # from tile center to area center: origins of all tile pairs in flows, then destinations
     overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
     steps: FloatArray | None = None  # by flow: steps of time, where time is an axis
+    above: IntArray | None = None  # by flow, with remainders: the smallest flow that holds it, -1 for none
+
+    @property
+    def cells(self) -> FloatArray:
+        """By flow: the pairs of tiles (and steps of time) that its trips may be on; NaN where that is not known.
+
+        A reader can take the finer flows out of a remainder, so it is spread over what is left.
+        """
+        cells = np.multiply(*self.tiles)
+        if self.steps is not None:
+            cells = cells * self.steps
+        if self.overlapping:  # spreading flows over tile pairs would put the volume of one on those of others
+            return np.full(len(cells), np.nan)
+        if self.above is not None:
+            inner = np.flatnonzero(self.above >= 0)
+            taken = np.bincount(self.above[inner], weights=cells[inner], minlength=len(cells))
+            cells = cells - taken
+        return cells
 
 
 def losses(volumes: Volumes, extent: Extent) -> Losses:
     """Return the metrics that weigh flows by their volume; some of it must be published."""
     total, kept = int(volumes.pairs.sum()), int(volumes.flows.sum())
-    sizes, cells = np.add(*extent.tiles), np.multiply(*extent.tiles)
-    if extent.steps is not None:
-        cells = cells * extent.steps
-    if extent.overlapping:  # spreading flows over tile pairs would put the volume of one on those of others
-        cells = np.full(len(cells), np.nan)
+    sizes, cells = np.add(*extent.tiles), extent.cells
     squares = int((volumes.flows.astype(object) ** 2).sum()) + total * (total - kept)
     return {
         "gbar": number((sizes * volumes.flows).sum() / kept),

@@ -45,6 +45,7 @@ class Published:
     group: IntArray | None = None  # by tile pair: the flow that holds it, where it does not follow from nodes
     overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
     time: IntArray | None = None  # node of the hierarchy of time, where there is one
+    above: IntArray | None = None  # with remainders, the smallest flow that holds it, -1 for none
     totals: IntArray | None = None  # trips of the flows of all groups together, which are not among the others
 
     def sides(self, flows: Flows) -> tuple[Areas, Areas]:
@@ -65,6 +66,7 @@ class Published:
             group=None if self.group is None else place[self.group],
             matrix=self.matrix[order],
             time=None if self.time is None else self.time[order],
+            above=None if self.above is None else place[self.above[order]],
         )
 
 
@@ -142,6 +144,7 @@ def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
         _meters(flows, areas, ends, group),
         published.overlapping,
         None if flows.times is None else flows.times.hierarchy.tiles[published.time].astype(np.float64),
+        published.above,
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._methods.kernels import Cells, Decision
+    from flowveil._methods.kernels import Cells, Decision, Records
     from flowveil._places import Ways
     from flowveil._problem import Cube, Problem, Run
 
@@ -84,6 +84,10 @@ class Splits:
     def measure(self, choice: ChoiceArray, lam: float) -> Cut:
         """Return the cut that choices make."""
         return self._cut(lam, lambda run: choice[run.cells])
+
+    def excess(self, max_gbar: float) -> FloatArray:
+        """Return by cell, if it is published, by how much the tiles of its trips are too many for a precision."""
+        return self.cube.trips * (self.cube.tiles - max_gbar)
 
     def _cut(self, lam: float, choose: Callable[[Run], ChoiceArray]) -> Cut:
         """Return the cut of choices that are made in every run by itself."""
@@ -157,8 +161,7 @@ def solution_of(
     group = np.full(len(flows), -1, np.int64)
 
     def number_records(run: Run) -> None:
-        records = slice(*flows.edges[[run.matrices.start, run.matrices.stop]].tolist())
-        group[records] = number[_cell_of_records(problem, cut, run, records)]
+        group[rows_of(problem, run)] = number[_cell_of_records(problem, cut, run)]
 
     at_once(number_records, cube.runs)
     origin, destination, *times = cube.node[:, cut.published]
@@ -175,17 +178,28 @@ def solution_of(
     )
 
 
-def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> IntArray:
+def rows_of(problem: Problem, run: Run) -> slice:
+    """Return which tile pairs the matrices of a run have."""
+    return slice(*problem.flows.edges[[run.matrices.start, run.matrices.stop]].tolist())
+
+
+def records_of(problem: Problem, cube: Cube, run: Run) -> Records:
+    """Return the tile pairs of a run of matrices, as compiled loops take them."""
+    from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+    rows = rows_of(problem, run)
+    top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)[run.matrices]
+    rank = tuple(np.stack([axis.low[axis.leaf[rows]] for axis in dimension.axes]) for dimension in problem.dimensions)
+    return kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank)
+
+
+def _cell_of_records(problem: Problem, cut: Cut, run: Run) -> IntArray:
     """Return for the tile pairs of a run of matrices the published cell that holds each, -1 where none does."""
     from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
     cube = cut.cube
-    top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)[run.matrices]
-    rank = tuple(
-        np.stack([axis.low[axis.leaf[records]] for axis in dimension.axes]) for dimension in problem.dimensions
-    )
     cell: IntArray = kernels.cell_of_records(
-        kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank),
+        records_of(problem, cube, run),
         kernels.Chosen(run.cells.start, cut.choice[run.cells]),
         cube.links,
         cube.node,

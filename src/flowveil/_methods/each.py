@@ -63,6 +63,7 @@ def join(problem: Problem, solutions: Sequence[Solution | None]) -> Solution:
     group = np.full(len(problem.flows), -1, np.int64)
     origins, destinations, matrices = [nothing], [nothing], [nothing]
     areas: list[IntArray] = []
+    above: list[IntArray] = [nothing]
     first = next((solution.first for solution in known), 0)
     flows = 0
     for matrix, solution in enumerate(solutions):
@@ -71,6 +72,8 @@ def join(problem: Problem, solutions: Sequence[Solution | None]) -> Solution:
             continue
         rows = slice(*problem.flows.edges[[matrix, matrix + 1]].tolist())
         group[rows] = np.where(solution.group < 0, -1, solution.group + flows)
+        if solution.above is not None:
+            above.append(np.where(solution.above < 0, -1, solution.above + flows))
         flows += len(solution.origin)
         origins.append(solution.origin)
         destinations.append(solution.destination)
@@ -88,5 +91,6 @@ def join(problem: Problem, solutions: Sequence[Solution | None]) -> Solution:
         notes=tuple(notes),
         first=first,
         areas=tuple(areas),
+        above=np.concatenate(above) if problem.remainders else None,
         numbered=next((solution.numbered for solution in known), None),
     )

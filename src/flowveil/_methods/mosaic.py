@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
+from flowveil._methods import remainders
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.steer import better, notes_of, steer
@@ -20,10 +21,15 @@ def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
     """
     problem = _weigh(problem, time_weight)
-    cut = steer(problem, mosaic_splits(problem.cube))
-    if problem.flows.times is None:
-        cut = _not_above_nested(problem, cut)
+    if problem.remainders:
+        return remainders.solve(problem, _best_cut)
+    cut = _best_cut(problem)
     return solution_of(problem, cut, notes_of(cut))
+
+
+def _best_cut(problem: Problem) -> Cut:
+    cut = steer(problem, mosaic_splits(problem.cube))
+    return cut if problem.flows.times is not None else _not_above_nested(problem, cut)
 
 
 def frontier(problem: Problem, points: int = POINTS, time_weight: float = 1.0) -> list[FrontierPoint]:

@@ -33,6 +33,7 @@ _METHODS = (
         joint=True,
         times=True,
         several=True,
+        remainders=True,
         crowds=True,
     ),
     Method(

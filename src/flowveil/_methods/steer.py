@@ -65,7 +65,7 @@ def too_precise(max_gbar: float) -> PromiseError:
 
 def _to_precision(problem: Problem, splits: Splits, max_gbar: float, *, leftover: bool) -> Cut:
     check_precision(max_gbar)
-    excess = splits.cube.trips * (splits.cube.tiles - max_gbar)
+    excess = splits.excess(max_gbar)
 
     def precise(cut: Cut) -> bool:
         return len(cut.published) > 0 and float(excess[cut.published].sum()) <= 0

@@ -7,6 +7,7 @@ from flowveil._places.family import Family, Listed, Numbered, Ways
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
+from flowveil._places.id_boxes import boxes_of_ids
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
@@ -36,6 +37,7 @@ __all__ = [
     "area_ids",
     "areas_of_nodes",
     "areas_of_sides",
+    "boxes_of_ids",
     "choose_places",
     "depths",
     "finest",

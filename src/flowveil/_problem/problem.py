@@ -35,6 +35,7 @@ class Problem:
     max_gbar: float | None = None  # instead of the budget: the precision to reach, with the least suppression
     time_weight: float = 1.0  # what a step of time costs in the loss; a tile (meter, square kilometer) costs 1
     several: bool = False  # areas may be split in all ways that their family has, not only as its first tree does
+    remainders: bool = False  # a flow may count what finer flows inside it leave
 
     def __post_init__(self) -> None:
         check_crowds(self.flows, self.requirement)

@@ -30,6 +30,7 @@ class Solution:
     time: IntArray | None = None  # by flow: node of the hierarchy of time, where there is one
     rectangles: Rectangles | None = None  # of both ends, in place of nodes
     numbered: tuple[Numbered, Numbered] | None = None  # what numbers of areas mean, if not nodes of the trees
+    above: IntArray | None = None  # by flow, with remainders: the smallest flow that holds it, -1 for none
     overlapping: bool = False  # rectangles of different flows may overlap: only `group` says where a trip is counted
 
     def part(self, flows: Flows, matrix: int) -> Solution:
@@ -45,6 +46,7 @@ class Solution:
             areas=None if self.areas is None else (self.areas[matrix],),
             matrix=self.matrix[start:stop] - matrix,
             time=None if self.time is None else self.time[start:stop],
+            above=None if self.above is None else np.maximum(self.above[start:stop] - start, -1),
         )
 
     def sides(self, flows: Flows) -> tuple[Areas, Areas]:

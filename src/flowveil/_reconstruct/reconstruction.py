@@ -14,6 +14,7 @@ from flowveil._folder import NOISE, SIDES, TOTAL, key_columns
 from flowveil._matrices import check_sums
 from flowveil._noise import variance
 from flowveil._places import read_zones
+from flowveil._reconstruct.layers import evened
 from flowveil._reconstruct.shares import outlined, shares_of_areas
 
 if TYPE_CHECKING:
@@ -74,21 +75,25 @@ def reconstruct_flows(content: Release | NoisyRelease, zones: ZonesLike) -> Reco
     """Estimate the flows between zones from a release alone: public data in, public data out.
 
     zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
-    spread evenly over both of its areas, so a pair of zones gets the product of the two overlaps. Steps of time and
+    spread evenly over both of its areas, so a pair of zones gets the product of the two overlaps; those of a remainder
+    over what finer flows leave of them. Steps of time and
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
     """
     check_sums(content.manifest)
     table = read_zones(zones)
     sides = [_lay(content.areas, end, table) for end in SIDES]
-    counted = _without_totals(content.flows, content.manifest)
+    keys = key_columns(content.flows, content.manifest)
+    layers = "remainders" in content.manifest["promise"]
+    published = evened(content.flows, content.areas, keys) if layers else content.flows
+    counted = _without_totals(published, content.manifest)
     inside = np.prod([side.inside(texts(counted[end])) for side, end in zip(sides, SIDES, strict=True)], axis=0)
     if len(inside) and not inside.any():
         raise _nothing(table)
     trips = counted["trips"].to_numpy()
     noisy = content.manifest["promise"]["kind"] == NOISE
-    flows = _estimate(content.flows, key_columns(content.flows, content.manifest), sides, table.ids, noisy=noisy)
-    return Reconstruction(flows, int(trips.sum()), float(trips @ inside), _notes(table, sides, noisy=noisy))
+    flows = _estimate(published, keys, sides, table.ids, noisy=noisy)
+    return Reconstruction(flows, round(trips.sum()), float(trips @ inside), _notes(table, sides, noisy=noisy))
 
 
 def _lay(areas: pa.Table, end: str, zones: ZoneTable) -> _Side:
@@ -177,7 +182,7 @@ def _spread(flows: pa.Table, sides: list[_Side], ids: list[str], *, noisy: bool)
 
     trips = between(flows["trips"].to_numpy().astype(np.float64), 1)
     noise = between(variance(flows["scale"].to_numpy()) if noisy else np.zeros(len(known)), 2).sqrt()
-    listed = (abs(trips) + noise).tocoo()
+    listed = (abs(trips) + noise if noisy else trips).tocoo()  # what is less than nothing without noise is rounding
     kept = listed.data > _LEAST
     row, column = listed.row[kept], listed.col[kept]
     names = np.array(ids, object)

@@ -52,6 +52,7 @@ def anonymize(
     min_tiles: int = 1,
     elsewhere: bool = False,
     totals: bool = False,
+    remainders: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | None = None,
@@ -70,6 +71,7 @@ def anonymize(
     min_tiles: the fewest tiles of both ends.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
+    remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
     options: options of the method by name.
@@ -95,6 +97,7 @@ def anonymize(
         min_tiles=min_tiles,
         elsewhere=elsewhere,
         totals=totals,
+        remainders=remainders,
         beside=beside,
         areas_from=areas_from,
         options=options,
@@ -145,6 +148,7 @@ def _describe(
             rectangles=solution.rectangles is not None,
             overlapping=solution.overlapping,
             totals=whole is not None,
+            remainders=asked.remainders,
             areas_from=areas_from,
         ),
         source=flows,
@@ -166,6 +170,7 @@ def _published(
         group=solution.group if solution.exact else None,
         time=solution.time,
         totals=None if whole is None else whole.measures.trips,
+        above=solution.above,
     )
     if solution.rectangles is not None or solution.numbered is not None:
         published = replace(
@@ -198,7 +203,22 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if several:
         flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
-    return Problem(flows, requirement, flows.total, asked.loss, several=several)
+    if asked.remainders:
+        _check_remainders(flows, asked)
+    return Problem(flows, requirement, flows.total, asked.loss, several=several, remainders=asked.remainders)
+
+
+def _check_remainders(flows: Flows, asked: Demand) -> None:
+    """Raise if remainders of these flows cannot be counted, or not be steered to what is asked."""
+    if isinstance(flows.people, Crowds):
+        raise InputError(
+            "persons stayed on the cluster, which does not count those of remainders",
+            "build the flows without k, or leave out --remainders",
+        )
+    if asked.max_gbar is not None and (flows.times is not None or asked.loss != DEFAULT_LOSS):
+        raise InputError(
+            "with remainders, tiles alone must be the loss of a precision", "give a budget, or leave out --remainders"
+        )
 
 
 def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:

@@ -18,7 +18,7 @@ from flowveil._options import (
     parse_max_suppression,
     parse_min_tiles,
 )
-from flowveil._problem import LOSSES
+from flowveil._problem import LOSSES, LOSSES_OF_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +43,7 @@ class Demand:
     options: dict[str, Value]  # of the method
     share: float | None = None  # the largest share of trips that may be left out; None: any
     max_gbar: float | None = None
+    remainders: bool = False  # may a flow count what finer flows inside it leave?
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
 
 
@@ -59,6 +60,7 @@ def parse_demand(
     min_tiles: int = 1,
     elsewhere: bool = False,
     totals: bool = False,
+    remainders: bool = False,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | Sequence[str] | None = None,
@@ -81,6 +83,8 @@ def parse_demand(
     for name, folder in (("beside", beside), ("areas_from", areas_from)):
         if folder is not None:
             check_path(folder, name)
+    if check_flag(remainders, "remainders"):
+        _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -98,9 +102,31 @@ def parse_demand(
         typed,
         share,
         parse_max_gbar(max_gbar),
+        remainders=remainders,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
         several=chosen.several and not any(flags) and areas_from is None,
     )
+
+
+def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool) -> None:
+    """Raise if remainders do not go with what else is asked; alone: nothing is said of trips beside the flows."""
+    if not method.remainders:
+        raise InputError(f"{method.name} publishes no remainders", "leave out --remainders, or use mosaic")
+    if loss not in LOSSES_OF_NODES:
+        raise InputError(
+            f"what a remainder costs in {loss} depends on which trips remain",
+            f"leave out --remainders, or use the loss {' or '.join(LOSSES_OF_NODES)}",
+        )
+    if min_tiles > 1:
+        raise InputError(
+            "of the areas of a remainder single tiles may remain, so min_tiles would not hold",
+            "leave out --remainders or --min-tiles",
+        )
+    if not alone:
+        raise InputError(
+            "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
+            "leave out --remainders, or the others",
+        )
 
 
 def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:

@@ -122,6 +122,8 @@ def _check(flows: Flows, options: Mapping[str, object], promise: Mapping[str, ob
         raise InputError("the earlier release has no areas of a tree", "name one made with mosaic or a like method")
     if "elsewhere" in promise or "totals" in promise:
         raise InputError("the earlier release has flows to elsewhere, or totals", "name one without them")
+    if "remainders" in promise:
+        raise InputError("the earlier release has remainders", "name one made without --remainders")
     here = flows.places.settings()
     if any(options.get(name) != here.get(name) for name in _PLACES):
         raise InputError(

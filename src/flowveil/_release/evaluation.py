@@ -13,7 +13,7 @@ from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
 from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
-from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, metrics
+from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, cover_layers, metrics
 from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, NodeAreas, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
@@ -102,7 +102,8 @@ def retrace(release: str | Path, content: Release, flows: Flows) -> Published:
         assignment = read_assignment(Path(release).resolve()) if promise["areas"] == "overlapping" else None
         return _between_rectangles(flows, content, assignment)
     of_totals = options["by"][0] if "totals" in promise else None
-    return _published(flows, content.flows, reports="elsewhere" in promise, of_totals=of_totals)
+    layers, reports = "remainders" in promise, "elsewhere" in promise
+    return _published(flows, content.flows, layers=layers, reports=reports, of_totals=of_totals)
 
 
 def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | None) -> Published:
@@ -137,7 +138,7 @@ def _numbers(table: pa.Table, end: str) -> IntArray:
     return np.array([int(name.removeprefix("r:")) for name in texts(table[end])], np.int64)
 
 
-def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str | None) -> Published:
+def _published(flows: Flows, table: pa.Table, *, layers: bool, reports: bool, of_totals: str | None) -> Published:
     """Return the flows of a table as nodes, those to or from elsewhere apart, and totals, if a column has any."""
     totals = None
     if of_totals is not None:
@@ -154,14 +155,20 @@ def _published(flows: Flows, table: pa.Table, *, reports: bool, of_totals: str |
     moment = times_of(flows, table)
     matrix = rows_in(flows.matrices, table)[kept]
     time = None if moment is None else moment[kept]
+    above = None
+    if layers:
+        group, above = cover_layers(flows, nodes[0], nodes[1], matrix, time, (listed[0], listed[1]))
+    else:
+        group = cover(flows, nodes[0], nodes[1], matrix, time, areas=(listed[0], listed[1]))
     published = Published(
         nodes[0],
         nodes[1],
         trips[kept],
         matrix,
         areas=(NodeAreas(flows.places, listed[0]), NodeAreas(flows.places, listed[1])),
-        group=cover(flows, nodes[0], nodes[1], matrix, time, areas=(listed[0], listed[1])),
+        group=group,
         time=time,
+        above=above,
         totals=totals,
     )
     if not reports:

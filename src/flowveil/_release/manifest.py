@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 FORMAT = "flowveil-flows/1"
 ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
 
+ABSENCE_INSIDE = (
+    "Inside a remainder a finer flow that is not listed need not be empty: its trips, if any, are in the remainder."
+)
+
 
 def make_manifest(
     flows: Flows,
@@ -31,6 +35,7 @@ def make_manifest(
     rectangles: bool = False,
     overlapping: bool = False,
     totals: bool = False,
+    remainders: bool = False,
     areas_from: bool = False,
 ) -> Manifest:
     """Return the manifest; it holds nothing but what the user typed and constants."""
@@ -42,6 +47,7 @@ def make_manifest(
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
         "totals": totals or None,
+        "remainders": remainders or None,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -58,7 +64,7 @@ def make_manifest(
         "options": _options(flows, typed, areas_from=areas_from),
         "promise": promise,
         "promise_text": promise_text(promise),
-        "absence": ABSENCE,
+        "absence": f"{ABSENCE} {ABSENCE_INSIDE}" if remainders else ABSENCE,
     }
 
 
@@ -85,6 +91,23 @@ def _people(promise: Promise) -> str:
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
+def _volumes(promise: Promise) -> list[str]:
+    """Say what the volume of a flow is."""
+    if "remainders" in promise:
+        return [
+            "The volume of a flow is the true number of trips between its two areas.",
+            "A flow marked as remainder counts all other trips between them: those in none of the finer flows inside.",
+            "These others are such a crowd by themselves.",
+        ]
+    if promise["volumes"] == "exact":
+        sentences = ["The volume of a flow is the true number of trips between its two areas."]
+    else:
+        sentences = ["The volume of a flow is at most the true number of trips between its two areas."]
+    if promise["areas"] == "overlapping":
+        sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
+    return sentences
+
+
 def promise_text(promise: Promise) -> str:
     """Say a promise in plain words."""
     k = promise["k"]
@@ -104,13 +127,7 @@ def promise_text(promise: Promise) -> str:
             f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
             "(on a grid: tiles that occur in the data at that end)."
         )
-    sentences.append(
-        "The volume of a flow is the true number of trips between its two areas."
-        if promise["volumes"] == "exact"
-        else "The volume of a flow is at most the true number of trips between its two areas."
-    )
-    if promise["areas"] == "overlapping":
-        sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
+    sentences += _volumes(promise)
     sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""

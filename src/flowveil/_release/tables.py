@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._flows import WEIGHT_UNIT, add_by_group
-from flowveil._folder import ELSEWHERE, TOTAL
+from flowveil._folder import ELSEWHERE, REMAINDER, TOTAL
 from flowveil._places import areas_of_sides, ids_of
 
 if TYPE_CHECKING:
-    from flowveil._arrays import Column, IntArray
+    from flowveil._arrays import BoolArray, Column, IntArray
     from flowveil._flows import Flows, Measures
     from flowveil._problem import Solution
     from flowveil._release.elsewhere import Elsewhere
@@ -31,6 +31,8 @@ def flows_table(
     origin, destination = ids_of(sides[0], solution.origin), ids_of(sides[1], solution.destination)
     keys = _keys(flows, solution.matrix, solution.time)
     tables = [_rows(flows, origin, destination, keys, solution.group, measures)]
+    if solution.above is not None:
+        tables[0] = tables[0].append_column(REMAINDER, pa.array(_holds(solution.above), pa.bool_()))
     if elsewhere is not None:
         ends = [ids_of(sides[elsewhere.first], elsewhere.area), [ELSEWHERE] * len(elsewhere.area)]
         origin, destination = ends[elsewhere.first], ends[1 - elsewhere.first]
@@ -39,6 +41,13 @@ def flows_table(
     if totals is not None:
         tables.append(_total_rows(totals, list(keys), tables[0].schema))
     return pa.concat_tables(tables).sort_by([(name, "ascending") for name in ("origin", "destination", *keys)])
+
+
+def _holds(above: IntArray) -> BoolArray:
+    """Return which flows hold others, given the smallest flow that holds each, -1 for none."""
+    holds = np.zeros(len(above), bool)
+    holds[above[above >= 0]] = True
+    return holds
 
 
 def _total_rows(totals: Totals, names: list[str], schema: pa.Schema) -> pa.Table:

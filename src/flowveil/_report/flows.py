@@ -9,7 +9,7 @@ import pyarrow as pa
 import shapely
 
 from flowveil._arrays import filled, texts
-from flowveil._folder import ELSEWHERE, SIDES
+from flowveil._folder import ELSEWHERE, REMAINDER, SIDES
 from flowveil._places import meters_between
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.keys import AMOUNTS, find_keys
@@ -42,6 +42,7 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) 
         destination=ends[1],
         amounts={name: whole(flows[name]) for name in AMOUNTS if name in flows.column_names},
         keys=find_keys(flows, manifest),
+        remainder=np.array(flows[REMAINDER].to_pylist(), bool) if "remainders" in manifest["promise"] else None,
     )
 
 
@@ -77,6 +78,12 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
         figures.append(Figure("weight", "people represented, summed over trips", int(scene.amounts["weight"].sum())))
     if rest.any():
         figures.append(Figure("elsewhere_trips", "of these to or from elsewhere", int(trips[rest].sum())))
+    if scene.remainder is not None:
+        others = scene.remainder
+        figures += [
+            Figure("remainders", "of the flows: all other trips, after finer flows inside", int(others.sum())),
+            Figure("remainder_trips", "trips in these", int(trips[others].sum())),
+        ]
     figures[2:2] = [
         Figure(f"{key.name}_values", f"different values of {key.name}", len(key.values) - (key.total >= 0))
         for key in scene.keys

@@ -48,6 +48,7 @@ class Scene:
     destination: IntArray  # an area, or NOWHERE
     amounts: dict[str, IntArray]  # by movement; the first is the one that is drawn
     keys: tuple[Key, ...] = ()
+    remainder: BoolArray | None = None  # by movement: finer ones inside it were taken out; None where there are none
     sizes: FloatArray = field(init=False)  # km2, NaN where an area has no outline
 
     def __post_init__(self) -> None:
@@ -72,6 +73,7 @@ class Scene:
             destination=self.destination[adds],
             amounts={name: values[adds] for name, values in self.amounts.items()},
             keys=tuple(replace(key, position=key.position[adds]) for key in self.keys),
+            remainder=None if self.remainder is None else self.remainder[adds],
         )
 
     def strongest(self) -> IntArray:
@@ -112,6 +114,7 @@ class Scene:
                 {"name": key.name, "values": key.values, "position": key.position[shown].tolist(), "total": key.total}
                 for key in self.keys
             ],
+            "remainder": None if self.remainder is None else self.remainder[shown].tolist(),
         }
 
     def _extent(self, used: IntArray) -> list[float]:

@@ -44,6 +44,11 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     )
     limits.append("Two releases of the same trips: they can be subtracted from each other.")
     limits.append("Totals known from elsewhere: minus the published flows they tell how many trips were left out.")
+    if "remainders" in promise:
+        limits.append(
+            "Where the trips of a remainder were not: finer flows inside it are taken out, which leaves less than its "
+            "two areas for them."
+        )
     if "weight" in promise:
         limits.append("Extreme weights: a person who stands for far more people than others can be recognized by it.")
     return limits
@@ -80,6 +85,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "max_trips_per_person": "max-trips-per-person",
         "elsewhere": "elsewhere",
         "totals": "totals",
+        "remainders": "remainders",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -86,7 +86,7 @@ class Elsewhere:
 
 
 class ElsewhereIndex:
-    """Finds the flow of a pair of tiles: an ordinary one, or that of the smallest area with a flow to elsewhere."""
+    """Finds the flow of a pair of tiles: the deepest ordinary one, or one to elsewhere of the smallest area."""
 
     def __init__(
         self,
@@ -96,15 +96,22 @@ class ElsewhereIndex:
         elsewhere: Elsewhere,
         slots: Slots,
         forest: Forest | None,
+        depth: IntArray,
     ) -> None:
-        """Take flows and their areas; forest: the areas of the end that is not elsewhere, where flows have one."""
-        self._rows = np.flatnonzero(~elsewhere.flows)
+        """Take flows and their areas; forest: the areas of the end that is not elsewhere, where flows have one.
+
+        depth: by flow, how many others hold it; those of one depth do not overlap.
+        """
         self._sides = sides
         self._ends = ends
         self._elsewhere = elsewhere
         self._flows = flows
-        ordinary = (ends[0][self._rows], ends[1][self._rows])
-        self._index = FlowIndex(flows.take(self._rows), sides, ordinary, slots.of_flow[self._rows])
+        self._depth = np.append(depth, NONE)  # the last entry is for no flow
+        ordinary = [np.flatnonzero(~elsewhere.flows & (depth == at)) for at in range(int(depth.max(initial=0)) + 1)]
+        self._layers = [
+            (rows, FlowIndex(flows.take(rows), sides, (ends[0][rows], ends[1][rows]), slots.of_flow[rows]))
+            for rows in ordinary
+        ]
         self._first = elsewhere.first
         self._forest = forest
         self._rest_of = None if forest is None else self._rest(slots, forest)
@@ -125,10 +132,10 @@ class ElsewhereIndex:
         flow = np.full(len(origin), NONE, np.int64)
         for slot in slots:
             hit = self._locate(slot, spots[0], spots[1])
-            if (twice := np.flatnonzero((hit != NONE) & (flow != NONE))).size:
+            if (twice := np.flatnonzero((hit != NONE) & (self._depth[hit] == self._depth[flow]))).size:
                 names = sorted((self._flows.name(int(flow[twice[0]])), self._flows.name(int(hit[twice[0]]))))
                 raise broken(f"the flows {names[0]} and {names[1]} overlap")
-            flow = np.where(hit == NONE, flow, hit)
+            flow = np.where(self._depth[hit] > self._depth[flow], hit, flow)
         self._elsewhere.note(flow, origin, destination)
         return flow
 
@@ -143,8 +150,10 @@ class ElsewhereIndex:
 
     def _find(self, slot: IntArray, origin: IntArray, destination: IntArray) -> IntArray:
         """Return the flow that counts each pair of spots of a slot, -1 for none; pairs are sorted."""
-        place = self._index.find(slot, origin, destination)
-        flow = np.where(place == NONE, NONE, self._rows[place]) if len(self._rows) else place
+        flow = np.full(len(slot), NONE, np.int64)
+        for rows, index in self._layers:  # the deepest last
+            place = index.find(slot, origin, destination)
+            flow = np.where(place == NONE, flow, np.append(rows, NONE)[place])
         if self._rest_of is None or self._forest is None:
             return flow
         side, spot = self._sides[self._first], (origin, destination)[self._first]

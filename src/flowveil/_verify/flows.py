@@ -29,6 +29,7 @@ from flowveil._verify.forest import NONE, Forest
 from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
 from flowveil._verify.input import make_request, open_trips, open_zones
+from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
 from flowveil._verify.results import Verification
@@ -173,13 +174,13 @@ def _open_beside(
 
 def _is_plain(promise: Promise) -> bool:
     """Whether all flows of a release are one layer of areas of a tree."""
-    return not (promise.rectangles or promise.elsewhere or promise.totals)
+    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders)
 
 
 def _not_comparable() -> InputError:
     return InputError(
         "the two releases cannot be compared",
-        "both are on zones or both on a grid, without rectangles, totals and elsewhere",
+        "both are on zones or both on a grid, without rectangles, totals, elsewhere and remainders",
     )
 
 
@@ -199,15 +200,18 @@ def _rectangles(areas: AreasTable, ground: Ground, options: Options) -> Boxes:
 
 
 def _index(flows: FlowTable, ground: Ground, elsewhere: Elsewhere, slots: Slots) -> ElsewhereIndex:
-    """Return what finds the flow of a trip, after checking that no two flows overlap."""
+    """Return what finds the flow of a trip, after checking that no two flows overlap but remainders and finer ones."""
     ids = flows.origin, flows.destination
     areas = [sorted(set(names) - {ELSEWHERE}) for names in ids]
     origin, destination = (_numbers(names, listed) for names, listed in zip(ids, areas, strict=True))
     extents = [ground.extents(listed) for listed in areas]
-    check_apart(flows, (extents[0], extents[1]), (origin, destination), slots, np.flatnonzero(~elsewhere.flows))
+    depth = find_depths(flows, (extents[0], extents[1]), (origin, destination), slots)
+    for layer in range(int(depth.max(initial=0)) + 1):
+        rows = np.flatnonzero(~elsewhere.flows & (depth == layer))
+        check_apart(flows, (extents[0], extents[1]), (origin, destination), slots, rows)
     forests = [Forest.of(ground, listed) for listed in areas] if elsewhere.flows.any() else [None, None]
     sides = ground.side(areas[0]), ground.side(areas[1])
-    return ElsewhereIndex(flows, sides, (origin, destination), elsewhere, slots, forests[elsewhere.first])
+    return ElsewhereIndex(flows, sides, (origin, destination), elsewhere, slots, forests[elsewhere.first], depth)
 
 
 def _numbers(ids: list[str], areas: list[str]) -> IntArray:
@@ -223,6 +227,8 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     if promise.overlapping:
         volume = "exactly the volume that the assignment file gives it"
         apart = "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says"
+    if promise.remainders:
+        apart = "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
     checks = [
         "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
         "the areas are exactly those of the flows; their tiles, centers and geometry follow from their ids",

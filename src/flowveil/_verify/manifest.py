@@ -12,7 +12,7 @@ from flowveil._verify.broken import broken
 from flowveil._verify.json import only_keys
 from flowveil._verify.method import check_method
 from flowveil._verify.options import Options, parse_options
-from flowveil._verify.words import ABSENCE, promise_in_words
+from flowveil._verify.words import ABSENCE, ABSENCE_WITH_REMAINDERS, promise_in_words
 
 if TYPE_CHECKING:
     from flowveil._folder import Json
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 _FORMAT = "flowveil-flows/1"
 _KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
-_MORE_PROMISE_KEYS = ("weight", "k_weight", "min_tiles", "max_suppression", "elsewhere", "shapes", "totals")
+_MORE_PROMISE_KEYS = (
+    "weight",
+    "k_weight",
+    "min_tiles",
+    "max_suppression",
+    "elsewhere",
+    "shapes",
+    "totals",
+    "remainders",
+)
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
@@ -43,6 +52,7 @@ class Promise:
     overlapping: bool = False  # they may overlap: a private assignment says which flow counts a trip
     mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
     totals: bool = False  # the group `total` counts all groups together
+    remainders: bool = False  # a flow may count what finer flows inside it leave
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -67,7 +77,7 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     check_method(manifest["method"], manifest["options"].get("method_options"))
     if manifest["promise_text"] != promise_in_words(manifest["promise"]):
         raise broken("'promise_text' of the manifest does not say what the promise says")
-    if manifest["absence"] != ABSENCE:
+    if manifest["absence"] != (ABSENCE_WITH_REMAINDERS if promise.remainders else ABSENCE):
         raise broken("'absence' of the manifest is not what the format says")
     return options, promise
 
@@ -82,10 +92,10 @@ def _promise(promise: Json) -> Promise:
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
         raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
-    if promise.get("totals", True) is not True:
-        raise broken("'totals' of the promise is not true")
-    if promise.get("elsewhere", True) is not True:
-        raise broken("'elsewhere' of the promise is not true")
+    for flag in ("totals", "elsewhere", "remainders"):
+        if promise.get(flag, True) is not True:
+            raise broken(f"{flag!r} of the promise is not true")
+    _check_remainders(promise)
     if promise.get("shapes", "rectangles") != "rectangles":
         raise broken("'shapes' of the promise is not rectangles")
     weight = promise.get("weight")
@@ -105,9 +115,17 @@ def _promise(promise: Json) -> Promise:
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
+        remainders="remainders" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
+
+
+def _check_remainders(promise: Json) -> None:
+    """Raise if the promise has remainders together with what does not hold for them."""
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles"))
+    if "remainders" in promise and (others or promise["volumes"] != "exact"):
+        raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
 
 
 def _name(value: Json, key: str) -> str:

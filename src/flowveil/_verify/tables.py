@@ -18,7 +18,7 @@ from flowveil._verify.parquet import read_parquet
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flowveil._arrays import ChunkedColumn, IntArray
+    from flowveil._arrays import BoolArray, ChunkedColumn, IntArray
     from flowveil._verify.manifest import Promise
     from flowveil._verify.options import Options
 
@@ -35,6 +35,7 @@ class FlowTable:
     persons: IntArray | None
     weight: IntArray | None
     keys: dict[str, ChunkedColumn] = field(default_factory=dict)  # times and groups
+    remainder: BoolArray | None = None  # finer flows inside it are taken out; None where none is
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -52,6 +53,7 @@ class FlowTable:
             persons=None if self.persons is None else self.persons[rows],
             weight=None if self.weight is None else self.weight[rows],
             keys={name: column.take(pa.array(rows, pa.int64())) for name, column in self.keys.items()},
+            remainder=None if self.remainder is None else self.remainder[rows],
         )
 
 
@@ -77,6 +79,8 @@ def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:
         types["persons"] = pa.int64()
     if promise.weight is not None:
         types["weight"] = pa.int64()
+    if promise.remainders:
+        types["remainder"] = pa.bool_()
     table = read_parquet(folder / FLOWS, pa.schema(types))
     for name in types:
         if name not in keys and table[name].null_count:
@@ -88,6 +92,7 @@ def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:
         persons=_numbers(table, "persons") if promise.unit is not None else None,
         weight=_numbers(table, "weight") if promise.weight is not None else None,
         keys={name: table[name] for name in keys},
+        remainder=np.array(table["remainder"].to_pylist(), bool) if promise.remainders else None,
     )
     _check_order(flows)
     _check_counts(flows)

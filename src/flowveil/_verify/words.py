@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 ABSENCE = "Between two places that no listed flow covers there were no trips, or they were left out."
+ABSENCE_WITH_REMAINDERS = (
+    f"{ABSENCE} Inside a remainder a finer flow that is not listed need not be empty: its trips, if any, are in the "
+    "remainder."
+)
 TRAJECTORIES_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 
@@ -32,10 +36,7 @@ def _sentences(promise: Mapping[str, Json]) -> Iterator[str]:
     if "min_tiles" in promise:
         yield f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles"
         yield "(on a grid: tiles that occur in the data at that end)."
-    most = "" if promise["volumes"] == "exact" else "at most "
-    yield f"The volume of a flow is {most}the true number of trips between its two areas."
-    if promise["areas"] == "overlapping":
-        yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    yield from _volumes(promise)
     yield "No trip is counted in two flows."
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""
@@ -47,6 +48,17 @@ def _sentences(promise: Mapping[str, Json]) -> Iterator[str]:
         yield "what else is said of flows holds for totals and for the other groups by themselves."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+
+
+def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what the volume of a flow is."""
+    most = "" if promise["volumes"] == "exact" else "at most "
+    yield f"The volume of a flow is {most}the true number of trips between its two areas."
+    if "remainders" in promise:
+        yield "A flow marked as remainder counts all other trips between them: those in none of the finer flows inside."
+        yield "These others are such a crowd by themselves."
+    if promise["areas"] == "overlapping":
+        yield "Areas of different flows may overlap, so that a trip may lie in several flows."
 
 
 def _people(promise: Mapping[str, Json]) -> str:

@@ -182,6 +182,7 @@ class Panel {
     const parts = this.scene.keys
       .filter((_, key) => this.chosen[key] < 0)
       .map((key) => `${key.name} ${key.values[key.position[row]]}`);
+    if (this.scene.remainder && this.scene.remainder[row]) parts.unshift("all other trips, after finer flows inside");
     return parts.length ? element("div", { class: "muted", text: parts.join(" · ") }) : "";
   }
 
