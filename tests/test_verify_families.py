@@ -725,7 +725,9 @@ def make_release(
     if places == "zones":
         count = int(random.integers(2, 30))
         lon, lat = random.integers(0, 30, (2, count)) / 100 + 10
-        known["zones"] = pa.table({"zone_id": [f"{zone:03}" for zone in range(count)], "lon": lon, "lat": lat})
+        outlines = shapely.to_wkb(shapely.box(lon - 0.004, lat - 0.004, lon + 0.004, lat + 0.004)).tolist()
+        ids = [f"{zone:03}" for zone in range(count)]
+        known["zones"] = pa.table({"zone_id": ids, "lon": lon, "lat": lat, "geometry": outlines})
         trips = trips_around([(zone, zone) for zone in range(count)], seed)
         for end, column in (("origin", "start_lat"), ("destination", "end_lat")):
             trips = trips.append_column(end, pa.array([f"{int(zone):03}" for zone in trips[column].to_pylist()]))
