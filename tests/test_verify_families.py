@@ -777,3 +777,14 @@ def test_any_release_by_makers_verifies(
     with tempfile.TemporaryDirectory() as folder:
         release = make_release(places, seed, aspect, unit, matrices, options, Path(folder))
         assert release is None or verify(release[0], **release[1]).flows > 0
+
+
+def test_a_lone_zone_is_an_area(tmp_path: Path) -> None:
+    """Each of the trees is one zone and the root above it, which are not the same."""
+    zones = pa.table({"zone_id": ["a"], "lon": [10.0], "lat": [50.0]})
+    trips = pa.table({"origin": ["a"] * 12, "destination": ["a"] * 12})
+
+    release = fv.anonymize(fv.build_flows(trips, zones=zones, hierarchy="many"), k=10)
+
+    assert release.flows.to_pylist() == [{"origin": "ward:0", "destination": "ward:0", "trips": 12}]
+    assert verify(release.write(tmp_path / "out"), trips, zones=zones).flows == 1
