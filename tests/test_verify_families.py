@@ -725,7 +725,9 @@ def make_release(
     if places == "zones":
         count = int(random.integers(2, 30))
         lon, lat = random.integers(0, 30, (2, count)) / 100 + 10
-        known["zones"] = pa.table({"zone_id": [f"{zone:03}" for zone in range(count)], "lon": lon, "lat": lat})
+        outlines = shapely.to_wkb(shapely.box(lon - 0.004, lat - 0.004, lon + 0.004, lat + 0.004)).tolist()
+        ids = [f"{zone:03}" for zone in range(count)]
+        known["zones"] = pa.table({"zone_id": ids, "lon": lon, "lat": lat, "geometry": outlines})
         trips = trips_around([(zone, zone) for zone in range(count)], seed)
         for end, column in (("origin", "start_lat"), ("destination", "end_lat")):
             trips = trips.append_column(end, pa.array([f"{int(zone):03}" for zone in trips[column].to_pylist()]))
@@ -775,3 +777,14 @@ def test_any_release_by_makers_verifies(
     with tempfile.TemporaryDirectory() as folder:
         release = make_release(places, seed, aspect, unit, matrices, options, Path(folder))
         assert release is None or verify(release[0], **release[1]).flows > 0
+
+
+def test_a_lone_zone_is_an_area(tmp_path: Path) -> None:
+    """Each of the trees is one zone and the root above it, which are not the same."""
+    zones = pa.table({"zone_id": ["a"], "lon": [10.0], "lat": [50.0]})
+    trips = pa.table({"origin": ["a"] * 12, "destination": ["a"] * 12})
+
+    release = fv.anonymize(fv.build_flows(trips, zones=zones, hierarchy="many"), k=10)
+
+    assert release.flows.to_pylist() == [{"origin": "ward:0", "destination": "ward:0", "trips": 12}]
+    assert verify(release.write(tmp_path / "out"), trips, zones=zones).flows == 1
