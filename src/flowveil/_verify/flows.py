@@ -222,13 +222,7 @@ def _numbers(ids: list[str], areas: list[str]) -> IntArray:
 
 def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) -> tuple[str, ...]:
     """Say what was checked."""
-    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
-    apart = "no two flows overlap, and no trip is counted twice"
-    if promise.overlapping:
-        volume = "exactly the volume that the assignment file gives it"
-        apart = "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says"
-    if promise.remainders:
-        apart = "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
+    volume, apart = _counting(promise)
     checks = [
         "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
         "the areas are exactly those of the flows; their tiles, centers and geometry follow from their ids",
@@ -256,3 +250,16 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     if "suppressed_trips" in audit:
         checks.append("as many trips are left out as the audit file says")
     return tuple(checks)
+
+
+def _counting(promise: Promise) -> tuple[str, str]:
+    """Say what the volume of a flow is, and in what sense flows are apart."""
+    if promise.overlapping:
+        return (
+            "exactly the volume that the assignment file gives it",
+            "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says",
+        )
+    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
+    if promise.remainders:
+        return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
+    return volume, "no two flows overlap, and no trip is counted twice"
