@@ -52,7 +52,7 @@ def hierarchies(draw, most_nodes=7):
 
 @st.composite
 def families(draw, most_tiles=5, most_trees=3):
-    """Draw trees over the same tiles as a family; the key of an area has a bit for each of its tiles, the root's none."""
+    """Draw trees over the same tiles as a family; the key of an area has a bit a tile, the root's none."""
     tiles = list(range(draw(st.integers(1, most_tiles))))
     return Family.join([draw(trees_over(tiles)) for _ in range(draw(st.integers(1, most_trees)))])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
-from flowveil._methods.steer import better, steer
+from flowveil._methods.in_runs import may_be_better, steer_in_runs
+from flowveil._methods.steer import better
 
 if TYPE_CHECKING:
     from flowveil._problem import Problem, Solution
@@ -20,7 +22,7 @@ def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
     """
     problem = _weigh(problem, time_weight)
-    cut = steer(problem, mosaic_splits(problem.cube))
+    cut = steer_in_runs(problem, mosaic_splits)
     if problem.flows.times is None:
         cut = _not_above_nested(problem, cut)
     return solution_of(problem, cut, (f"lambda {cut.lam:g}",))
@@ -49,7 +51,7 @@ def _not_above_nested(problem: Problem, cut: Cut) -> Cut:
     if problem.max_gbar is not None:
         return cut
     for order in ((0, 1), (1, 0)):
-        splits = nested_splits(problem.cube, order)
-        if splits.best(cut.lam).value(cut.lam) - cut.lam * problem.budget < cut.loss:
-            cut = better(problem, cut, steer(problem, splits))
+        nested = partial(nested_splits, order=order)
+        if may_be_better(problem, cut, mosaic_splits, nested):
+            cut = better(problem, cut, steer_in_runs(problem, nested))
     return cut

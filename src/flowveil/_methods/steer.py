@@ -22,8 +22,13 @@ def steer(problem: Problem, splits: Splits, *, leftover: bool = True) -> Cut:
         return _to_precision(splits, problem.max_gbar, leftover=leftover)
     check_budget(splits.least_suppressed, problem)
     fine, coarse = bracket(splits, lambda cut: cut.suppressed <= problem.budget)
+    return use_up(problem, splits, fine, coarse) if leftover else coarse
+
+
+def use_up(problem: Problem, splits: Splits, fine: Cut, coarse: Cut) -> Cut:
+    """Return the coarser of two neighbors, split further as far as the budget goes."""
     left = problem.budget - coarse.suppressed
-    return spend(splits, coarse, left, price_between(fine, coarse)) if leftover and left else coarse
+    return spend(splits, coarse, left, price_between(fine, coarse)) if left else coarse
 
 
 def better(problem: Problem, first: Cut, second: Cut) -> Cut:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +13,12 @@ from flowveil._problem.crowd_cells import cells_of_crowds
 from flowveil._problem.cube import Cube
 from flowveil._problem.links import find_links, join_links
 from flowveil._problem.search import Search
-from flowveil._problem.sheets import part_by, runs_of
+from flowveil._problem.sheets import part_by
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from flowveil._arrays import IntArray
     from flowveil._problem.problem import Problem
     from flowveil._problem.search import Cells
@@ -26,18 +27,34 @@ if TYPE_CHECKING:
 
 def build_cube(problem: Problem) -> Cube:
     """Find all publishable cells of a problem."""
-    if prod([problem.flows.matrix_count, *(len(dimension.family) for dimension in problem.dimensions)]) >= 2**63:
-        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
+    _check_sizes(problem)
     if isinstance(problem.flows.people, Crowds):
         return _link(problem, *cells_of_crowds(problem, problem.flows.people))
+    return build_in_runs(problem, problem.runs, lambda cube: cube)
+
+
+def build_in_runs(problem: Problem, runs: Sequence[Groups], reduce: Callable[[Cube], Cube]) -> Cube:
+    """Return what a function leaves of the cells of each run of matrices, the runs one after the other.
+
+    What it leaves out is never there for all runs at once.
+    """
+    _check_sizes(problem)
     search = Search(problem)
 
     def build(run: Groups) -> Cube:
+        sheets = run
         for axis in problem.axes[2:]:
-            run = part_by(run, axis)
-        return _link(problem, run.node, search.find(run))
+            sheets = part_by(sheets, axis)
+        cube = reduce(_link(problem, sheets.node, search.find(sheets)))
+        search.settle(sheets, len(cube), len(cube.links.axis))
+        return cube
 
-    return _join(at_once(build, runs_of(problem.flows)))
+    return _join(at_once(build, runs))
+
+
+def _check_sizes(problem: Problem) -> None:
+    if prod([problem.flows.matrix_count, *(len(dimension.family) for dimension in problem.dimensions)]) >= 2**63:
+        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
 
 
 def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
@@ -61,12 +78,12 @@ def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
 
 
 def _join(runs: list[Cube]) -> Cube:
-    """Put the cells of runs of matrices one after the other."""
+    """Put the cells of runs of matrices one after the other; the list is empty afterwards."""
     if len(runs) == 1:
         return runs[0]
-    names = ("node", "trips", "tiles", "loss")
-    columns = {name: [getattr(run, name) for run in runs] for name in names}
-    joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
-    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))  # Any: fields of several types
-    links = join_links([run.links for run in runs])
-    return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), links=links, **whole)
+    total, price, edges = runs[0].total, runs[0].price, np.sum([run.edges for run in runs], axis=0)
+    links = [run.links for run in runs]
+    columns = {name: [getattr(run, name) for run in runs] for name in ("node", "trips", "tiles", "loss")}
+    runs.clear()
+    whole = {name: np.concatenate(columns.pop(name), axis=-1) for name in list(columns)}  # frees one by one
+    return Cube(links=join_links(links), edges=edges, total=total, price=price, **whole)

@@ -118,6 +118,11 @@ class Cube:
         bounds = pairwise([*first, len(self.edges) - 1])
         return [Run(slice(*bound), slice(*self.edges[list(bound)].tolist())) for bound in bounds]
 
+    @property
+    def wholes(self) -> IntArray:
+        """The first cell of each matrix that has any."""
+        return self.edges[:-1][np.diff(self.edges) > 0]
+
     def run_of(self, matrix: int) -> Run:
         """Return one matrix as a run."""
         return Run(slice(matrix, matrix + 1), slice(*self.edges[[matrix, matrix + 1]].tolist()))
