@@ -339,9 +339,9 @@ def cluster(monkeypatch):
 CITY = City(seed=5, persons=200)
 TRIPS, ZONE_TRIPS = CITY.trips(3000), CITY.trips(3000, ends="zones")
 TREES = {
-    "h3": (TRIPS, {"grid": "h3:7"}),
+    "h3": (TRIPS, {"grid": "h3:7", "hierarchy": "h3"}),
     "h3-binary": (TRIPS, {"grid": "h3:6", "hierarchy": "h3-binary"}),
-    "quadtree": (TRIPS, {"grid": "quadtree:4000", "bbox": CITY_BBOX}),
+    "quadtree": (TRIPS, {"grid": "quadtree:4000", "bbox": CITY_BBOX, "hierarchy": "quadtree"}),
     "ward": (ZONE_TRIPS, {"zones": CITY.zones(), "hierarchy": "ward"}),
     "columns": (ZONE_TRIPS, {"zones": CITY.zones(), "hierarchy": ["zone_id", "district", "region"]}),
 }

@@ -12,6 +12,7 @@ import pytest
 import flowveil as fv
 from flowveil._errors import InputError
 from flowveil.synthetic import City
+from tests.cells import holds
 
 BOX = (4.0, 50.2, 4.8, 50.7)
 
@@ -24,16 +25,6 @@ def city(tmp_path_factory):
     for ends in ("points", "zones"):
         pq.write_table(city.trips(6_000, ends=ends), folder / f"{ends}.parquet")
     return folder / "points.parquet", folder / "zones.parquet", city.zones()
-
-
-def holds(area: str, cell: str) -> bool:
-    """Return whether an area of a lattice holds a cell, by H3's own coordinates."""
-    if not area.startswith("l:"):
-        return area in (cell, "world")
-    base, wide, high, x, y = map(int, area[2:].split("/"))
-    middle = h3.cell_to_center_child(h3.cell_to_parent(cell, 0), h3.get_resolution(cell))
-    u, v = h3.cell_to_local_ij(middle, cell)
-    return (h3.get_base_cell_number(cell), u >> wide, v >> high) == (base, x, y)
 
 
 def test_every_trip_is_counted_once_by_plain_code(city):

@@ -9,7 +9,12 @@ import flowveil
 
 METHODS = sorted((Path(flowveil.__file__).parent / "_methods").glob("*.py"))
 ROOMS = {"_arrays", "_errors", "_methods", "_options", "_problem", "_processes"}
-TREES = {"_places.Hierarchy", "_places.ROOT", "_places.UNIT"}  # what a tree is, and what coordinates are counted in
+TREES = {
+    "_places.Hierarchy",
+    "_places.ROOT",
+    "_places.UNIT",
+    "_places.Ways",
+}  # what a tree is, and what coordinates are counted in
 HIDDEN = {"places", "provenance"}  # of flows
 
 

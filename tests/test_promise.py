@@ -109,7 +109,7 @@ def test_pycanon_agrees(city_trips):
 @pytest.fixture(scope="module", params=["mosaic", "odkanon"])
 def written(request, city_trips, tmp_path_factory):
     """Return a verified release whose smallest flow has exactly k persons, and its k."""
-    flows = fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id")
+    flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", bbox=CITY_BBOX, unit="person_id")
     k = fv.anonymize(flows, request.param, k=6).metrics()["min_persons"]
     folder = fv.anonymize(flows, request.param, k=k).write(tmp_path_factory.mktemp("mutants") / "out")
     fv.verify(folder, city_trips)

@@ -61,7 +61,8 @@ def test_steps_of_the_calendar(time, zone):
 
     assert begin <= time < begin + 3_600_000_000
     assert (local.minute, local.second, local.microsecond) == (0, 0, 0) or zone == "Australia/Lord_Howe"
-    assert index(steps, [int(begin)], [True]).tolist() == [begin]
+    # Where clocks change by half an hour, a step of the new time begins before it, in one of the old time.
+    assert index(steps, [int(begin)], [True]).tolist() == [begin] or zone == "Australia/Lord_Howe"
 
 
 def test_days_of_23_and_25_hours():

@@ -33,8 +33,8 @@ from flowveil._trips import read_trips
 from flowveil._verify import count
 from flowveil._verify.border import on_border
 from flowveil._verify.cells import Cells
+from flowveil._verify.forest import Forest
 from flowveil._verify.manifest import parse_manifest
-from flowveil._verify.members import MemberSide
 from flowveil._verify.squares import Squares
 
 if TYPE_CHECKING:
@@ -908,7 +908,7 @@ BROKEN: dict[str, tuple[str, Spoil, str]] = {
     "side of squares": ("quadtree", option(grid="quadtree:inf"), "no usable side"),
     "side with zeros": ("quadtree", option(grid="quadtree:200.000"), "not written in the shortest way"),
     "hierarchy": ("h3", option(hierarchy="ward"), "do not go with an H3 grid"),
-    "hierarchy of zones": ("zones", option(hierarchy=[]), "neither ward nor a list"),
+    "hierarchy of zones": ("zones", option(hierarchy=[]), "neither many nor ward nor a list"),
     "hierarchy with a column twice": ("zones", option(hierarchy=["zone_id", "town", "town"]), "names a column twice"),
     "hierarchy of other zones": ("zones", option(hierarchy=["zone_id", "state"]), "have no column 'state'"),
     "crs unknown": ("quadtree", option(crs="EPSG:99999999"), "'crs' of the manifest is not known"),
@@ -1051,12 +1051,6 @@ def test_metadata_hidden_in_a_field_is_found(tmp_path: Path) -> None:
 
     with pytest.raises(VerificationError, match="metadata key 'ARROW:schema'"):
         verify(folder, h3_draft().trips)
-
-
-def test_members_that_cross_are_found() -> None:
-    """Areas of one side share all members of the smaller one or none."""
-    with pytest.raises(VerificationError, match="share a part of their members"):
-        MemberSide(["a", "b"], [np.array([0, 1]), np.array([1, 2])], 4)
 
 
 @pytest.mark.parametrize("name", ["ward:6", "ward:7", "ward:05", "ward:-1", "ward:", "zone_id=4", "ward:4294967296"])
@@ -1359,17 +1353,17 @@ GRIDS = {
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_one_area_holds_another_exactly_if_its_tiles_do(name: str, data: st.DataObject) -> None:
-    """The numbering of areas agrees with sets of tiles."""
+    """Numbers that areas cover, and the forest that they are, agree with sets of tiles."""
     ground, candidates, tiles_of = GRIDS[name]
     areas = data.draw(st.lists(st.sampled_from(candidates), unique=True, min_size=1, max_size=8))
     for area in areas:
         if area != "world":
             ground.check_id(area)
 
-    forest = ground.side(areas).forest
+    extents, forest = ground.extents(areas), Forest.of(ground, areas)
 
     sets = [tiles_of(area) for area in areas]
     for one, other in itertools.permutations(range(len(areas)), 2):
-        holds = bool(forest.first[one] <= forest.first[other] < forest.end[one])
-        assert holds == (sets[one] >= sets[other])
-        assert holds or not sets[one] & sets[other] or sets[other] >= sets[one]
+        holds, meets = (bool(related[other]) for related in extents.related(one))
+        assert (holds, meets) == (sets[one] >= sets[other], bool(sets[one] & sets[other]))
+        assert holds == (forest.first[one] <= forest.first[other] < forest.end[one])

@@ -52,7 +52,7 @@ def hierarchies(draw, most_nodes=7):
 
 @st.composite
 def families(draw, most_tiles=5, most_trees=3):
-    """Draw trees over the same tiles as a family; the key of an area has a bit a tile, the root's none."""
+    """Draw trees over the same tiles as a family; an area's key has a bit for each of its tiles, the root's none."""
     tiles = list(range(draw(st.integers(1, most_tiles))))
     return Family.join([draw(trees_over(tiles)) for _ in range(draw(st.integers(1, most_trees)))])
 
@@ -230,6 +230,16 @@ class Oracle:
     def withheld(self):
         """What a withheld trip costs apart from lambda."""
         return 1.0 if self.problem.loss == "reconstruction" else 0.0
+
+    def mean(self, outcome):
+        """Return the loss of an outcome (loss, suppressed) by published trip; where withheld ones lose too, by trip."""
+        loss, suppressed = outcome
+        trips = self.problem.flows.total - (0 if self.withheld else suppressed)
+        return loss / trips if trips else float("inf")
+
+    def least_mean(self, outcomes):
+        """Return the least mean of outcomes within the budget, None if there are none."""
+        return min((self.mean(outcome) for outcome in outcomes if outcome[1] <= self.problem.budget), default=None)
 
     def drop(self, trips):
         """Return the only outcome (loss, suppressed) of withholding trips."""

@@ -115,7 +115,7 @@ class VerificationError(PromiseError):
     ...     fv.verify("release", "trips.parquet", where="sex = 'female'")
     ... except fv.VerificationError as error:
     ...     print(error.message)
-    the flow 841fa6bffffffff -> 861fa6ae7ffffff does not have the trips of the input
+    the flow 871fa6321ffffff -> l:15/1/1/238/163 does not have the trips of the input
     """
 
 

@@ -11,7 +11,8 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._matrices.ladder import make_ladder
-from flowveil._places import H3Grid, Zones, choose_places, has_several_ways, square_kilometers
+from flowveil._options import has_several_ways
+from flowveil._places import H3Grid, Zones, choose_places, square_kilometers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,23 +9,25 @@ import numpy as np
 
 from flowveil._methods.each import join
 from flowveil._methods.frontier import POINTS, FrontierPoint, parse_points, thinned, undominated
+from flowveil._methods.grids import grid_solution
 from flowveil._methods.many_grids import ManyGrid, ManyGrids
 from flowveil._methods.steer import check_budget, check_precision, too_precise
-from flowveil._problem import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flowveil._arrays import FloatArray
-    from flowveil._methods.grids import AreaGrid
-    from flowveil._problem import Problem
+    from flowveil._problem import Problem, Solution
 
 STEPS = 64  # prices of the continuation
 CLOSER = 12  # bisections of the price towards the goal
 
 
 def solve(problem: Problem) -> Solution:
-    """Return the grid of least loss within the budget (of least suppression with the precision asked for)."""
+    """Return the grid of least mean loss within the budget (of least suppression with the precision asked for).
+
+    Of those that are found; no grid of uniform cuts of both trees is better.
+    """
     grids = ManyGrids(problem)
     if problem.max_gbar is not None:
         grid, lam = _to_precision(grids, problem.max_gbar)
@@ -68,11 +70,13 @@ def _sweep(grids: ManyGrids, steps: int) -> tuple[FloatArray, list[ManyGrid]]:
 def _to_budget(grids: ManyGrids, problem: Problem) -> tuple[ManyGrid, float]:
     prices, swept = _sweep(grids, STEPS)
     prices, swept = np.append(prices, prices[-1]), [*swept, grids.coarsest()]
-    check_budget(min(grid.suppressed for grid in swept), problem)
-    grid, lam = _close_in(
-        grids, prices, swept, lambda grid: grid.suppressed <= problem.budget, lambda grid: grid.loss, -1
-    )
-    return grids.spend(grid, problem.budget - grid.suppressed), lam
+    uniform = grids.uniform()
+    check_budget(min(grid.suppressed for grid in [*swept, uniform]), problem)
+    found = [(uniform, 0.0)] if uniform.suppressed <= problem.budget else []
+    if any(grid.suppressed <= problem.budget for grid in swept):
+        found.append(_close_in(grids, prices, swept, lambda grid: grid.suppressed <= problem.budget, grids.mean, -1))
+    spent = [(grids.spend(grid, problem.budget - grid.suppressed), lam) for grid, lam in found]
+    return min(spent, key=lambda entry: grids.mean(entry[0]))
 
 
 def _to_precision(grids: ManyGrids, max_gbar: float) -> tuple[ManyGrid, float]:
@@ -114,18 +118,3 @@ def _close_in(
         else:
             outer = (grid, lam)
     return best, best_lam
-
-
-def grid_solution(problem: Problem, grid: AreaGrid, notes: tuple[str, ...] = ()) -> Solution:
-    """Return the flows of a grid, and the flow of each tile pair."""
-    flows = problem.flows
-    origin, destination = problem.cube.node[:, grid.published]
-    key = origin * len(flows.destinations) + destination  # sorted, as the cells of the cube are
-    first = flows.origins.area_of(np.flatnonzero(grid.areas[0]))[flows.origin]
-    second = flows.destinations.area_of(np.flatnonzero(grid.areas[1]))[flows.destination]
-    wanted = first * len(flows.destinations) + second
-    place = np.searchsorted(key, wanted)
-    place[place == len(key)] = 0
-    group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
-    areas = (np.flatnonzero(grid.areas[0]),)
-    return Solution(origin, destination, group, np.zeros_like(origin), notes=notes, areas=areas)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,26 @@ class Cut:
     suppressed: int  # trips
     choice: ChoiceArray  # by cell: publish (0), one of its splits (from 1), withhold (-1)
     published: IntArray  # cells, ascending
+    gap: float = np.inf  # the share by which the mean of a better cut may be lower; 0 where there is none
+
+    @property
+    def mean(self) -> float:
+        """What a published trip loses on average; where withheld trips lose too, what any trip does."""
+        trips = self.trips_of_mean(self.suppressed)
+        return self.loss / trips if trips else np.inf
+
+    @property
+    def worth(self) -> float:
+        """What a withheld trip must gain at least to lower the mean."""
+        return 0.0 if self.cube.price else self.mean
+
+    def trips_of_mean(self, suppressed: Any) -> Any:  # Any: a number, or an array of them
+        """Return the trips over which the mean is taken if so many are suppressed."""
+        return self.cube.total - (0 * suppressed if self.cube.price else suppressed)
+
+    def ceiling(self, lam: float, budget: int) -> float:
+        """Return what a cut within a budget costs at most if its mean is lower, when a withheld trip costs `lam`."""
+        return self.mean * self.cube.total + (lam - self.worth) * budget
 
     def value(self, lam: float) -> float:
         """Return what the cut costs when a withheld trip costs `lam`."""

@@ -9,10 +9,11 @@ import numpy as np
 
 from flowveil._methods.treecut import best_cut
 from flowveil._places import ROOT
+from flowveil._problem import Solution
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._problem import Axis, Cube
+    from flowveil._problem import Axis, Cube, Problem
 
 SAME = 1e-12  # relative difference of costs that is rounding
 
@@ -73,9 +74,12 @@ class Grids:
             axis = (axis + 1) % len(self.trees)
         return grid
 
-    def spend(self, grid: AreaGrid, left: int) -> AreaGrid:
-        """Split single areas, best gain for each suppressed trip first, while no more than `left` trips are lost."""
-        while (step := self._best_split(grid.areas, left)) is not None:
+    def spend(self, grid: AreaGrid, left: int, worth: float) -> AreaGrid:
+        """Split single areas, best gain for each suppressed trip first, while no more than `left` trips are lost.
+
+        A trip that is lost must gain more than `worth`.
+        """
+        while (step := self._best_split(grid.areas, left, worth)) is not None:
             axis, node = step
             tree = self.trees[axis]
             cut = grid.areas[axis].copy()
@@ -86,8 +90,8 @@ class Grids:
             left -= grid.suppressed - before
         return grid
 
-    def _best_split(self, areas: Areas, left: int) -> tuple[int, int] | None:
-        best, split_at = 0.0, None
+    def _best_split(self, areas: Areas, left: int, worth: float) -> tuple[int, int] | None:
+        best, split_at = worth, None
         for axis, tree in enumerate(self.trees):
             crossing = np.flatnonzero(self._crossings(areas, axis))
             node = self.cube.node[axis][crossing]
@@ -123,3 +127,18 @@ def _by_node(node: IntArray, values: FloatArray | IntArray, nodes: int) -> Float
 
 def _over_children(parent: IntArray, values: FloatArray) -> FloatArray:
     return _by_node(parent[ROOT + 1 :], values[ROOT + 1 :], len(parent))
+
+
+def grid_solution(problem: Problem, grid: AreaGrid, notes: tuple[str, ...] = ()) -> Solution:
+    """Return the flows of a grid, and the flow of each tile pair."""
+    flows = problem.flows
+    origin, destination = problem.cube.node[:, grid.published]
+    key = origin * len(flows.destinations) + destination  # sorted, as the cells of the cube are
+    first = flows.origins.area_of(np.flatnonzero(grid.areas[0]))[flows.origin]
+    second = flows.destinations.area_of(np.flatnonzero(grid.areas[1]))[flows.destination]
+    wanted = first * len(flows.destinations) + second
+    place = np.searchsorted(key, wanted)
+    place[place == len(key)] = 0
+    group = np.where(key[place] == wanted, place, -1) if len(key) else np.full(len(flows), -1, np.int64)
+    areas = (np.flatnonzero(grid.areas[0]),)
+    return Solution(origin, destination, group, np.zeros_like(origin), notes=notes, areas=areas)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flowveil._methods.exact import finest
 from flowveil._methods.lagrange import bracket, close_in, price_between
 from flowveil._methods.narrow import cube_between
-from flowveil._methods.steer import check_budget, steer, use_up
+from flowveil._methods.steer import check_budget, steer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,10 @@ def _steer_around(problem: Problem, splits_of: SplitsOf) -> Cut | None:
         elif not enough(coarse):
             low, high = high, high * _AROUND**2
         else:
-            return use_up(problem, splits, *close_in(splits, fine, coarse, enough))
+            fine, coarse = close_in(splits, fine, coarse, enough)
+            # Where a withheld trip must gain more to lower the mean, cuts at other prices matter.
+            known = coarse.worth <= price_between(fine, coarse)
+            return finest(splits, fine, coarse, problem.budget) if known else None
     return None
 
 
@@ -63,10 +67,11 @@ def may_be_better(problem: Problem, cut: Cut, own: SplitsOf, other: SplitsOf) ->
     At its price, the best cut of the other set costs more than the best of the own. Once it is so much more in some
     matrices that the cut itself costs less, the rest of them need no look.
     """
-    budget, lam = problem.budget, cut.lam
-    if not _is_large(problem):
-        return other(problem.cube).best(lam).value(lam) - lam * budget < cut.loss
-    room = cut.loss + lam * budget - own(cut.cube).best(lam).value(lam)
+    lam = max(cut.lam, cut.worth)
+    most = cut.ceiling(lam, problem.budget)
+    if cut.cube.complete:
+        return other(cut.cube).best(lam).value(lam) < most
+    room = most - own(cut.cube).best(lam).value(lam)
     for run in problem.runs:
         cube = problem.cube_of([run], lambda cube: cube)
         room -= other(cube).best(lam).value(lam) - own(cube).best(lam).value(lam)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._methods.cuts import Cut, mosaic_splits, solution_of
-from flowveil._methods.frontier import frontier_point
+from flowveil._methods.cuts import mosaic_splits, solution_of
 from flowveil._methods.steer import check_budget
-from flowveil._methods.volumes import AUTO, origin_cut, targets
+from flowveil._methods.targets import AUTO, Outcome, find_target, measure_cut
+from flowveil._methods.volumes import origin_cut
 from flowveil._places import ROOT
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray
+    from flowveil._methods.cuts import Cut
     from flowveil._problem import Cube, Problem, Solution
 
 DELTA = 0.01  # the paper's
@@ -23,29 +25,26 @@ DELTA = 0.01  # the paper's
 def solve(problem: Problem, v_target: str | float = AUTO, delta: float = DELTA) -> Solution:
     """Return origin areas near a target volume, each with the best map of destinations within its share of the budget.
 
-    v_target: trips that an origin area should send; `auto` takes the one with the least gbar of 15.
+    v_target: trips that an origin area should send; `auto` takes the one with the least gbar, `balanced` the one whose
+    origin and destination areas are most alike in size.
     delta: what a suppressed trip costs, as a share of the tiles of both axes.
     """
-    if not 0 <= delta < float("inf"):
-        raise InputError(f"delta is {delta}", f"delta is 0 or more; {DELTA} is the authors' choice")
-    candidates: list[tuple[float, float, Cut]] = []
-    refused: list[PromiseError] = []
-    for target in targets(problem, v_target):
-        try:
-            cut = _cut(problem, target, delta)
-        except PromiseError as error:
-            refused.append(error)
-            continue
-        if len(cut.published):
-            candidates.append((frontier_point(cut.cube, delta, cut.published).gbar, target, cut))
-    if not candidates:
-        raise refused[-1] if refused else PromiseError("no flow reaches the requirement", "lower k or raise delta")
-    _, target, cut = min(candidates, key=lambda entry: entry[:2])
+    target = find_target(problem, v_target, partial(outcome, delta=delta))
+    cut = _cut(problem, target, delta)
+    if not len(cut.published):
+        raise PromiseError("no flow reaches the requirement", "lower k or raise delta")
     areas = np.flatnonzero(origin_cut(problem, target)[0])
     return solution_of(problem, cut, (f"v_target {target:g}",), areas=(areas,))
 
 
+def outcome(problem: Problem, target: float, delta: float = DELTA) -> Outcome:
+    """Return what knapsack reaches with a target, or raise PromiseError."""
+    return measure_cut(problem, _cut(problem, target, delta))
+
+
 def _cut(problem: Problem, target: float, delta: float) -> Cut:
+    if not 0 <= delta < float("inf"):
+        raise InputError(f"delta is {delta}", f"delta is 0 or more; {DELTA} is the authors' choice")
     inside, above = origin_cut(problem, target)
     origin, destination = problem.cube.node
     cube = problem.cube.part(inside[origin] | (above[origin] & (destination == ROOT)))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._methods.frontier import FrontierPoint
-from flowveil._methods.grids import Grids
+from flowveil._methods.grids import AreaGrid, Grids
+from flowveil._methods.uniform_grids import UniformGrids
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._methods.grids import AreaGrid
     from flowveil._problem import Problem
 
 
@@ -42,9 +42,10 @@ class ManyGrids:
     """All grids of all matrices of a problem."""
 
     def __init__(self, problem: Problem) -> None:
-        self.total = problem.flows.total
+        self.total, self.budget = problem.flows.total, problem.budget
         self.parts = [problem.part(matrix) for matrix in range(problem.flows.matrix_count)]
         self.grids = [Grids(part.cube, part.axes[:2]) for part in self.parts]
+        self._price = max((part.cube.price for part in self.parts), default=0.0)
 
     def coarsest(self) -> ManyGrid:
         """Return the grids of whole axes."""
@@ -60,14 +61,44 @@ class ManyGrids:
         pairs = zip(one.parts, other.parts, strict=True)
         return ManyGrid(tuple(min(pair, key=lambda grid: grid.value(lam)) for pair in pairs))
 
+    def mean(self, many: ManyGrid) -> float:
+        """Return what a published trip loses on average; where withheld trips lose too, what any trip does."""
+        trips = self.total - (0 if self._price else many.suppressed)
+        return many.loss / trips if trips else float("inf")
+
     def spend(self, many: ManyGrid, left: int) -> ManyGrid:
-        """Split single areas, matrix by matrix, while no more than `left` trips are lost."""
-        spent = []
+        """Split single areas, matrix by matrix, while that lowers the mean and no more than `left` trips are lost."""
+        spent, worth = [], 0.0 if self._price else self.mean(many)
         for grids, grid in zip(self.grids, many.parts, strict=True):
-            better = grids.spend(grid, left)
+            better = grids.spend(grid, left, worth)
             left -= better.suppressed - grid.suppressed
             spent.append(better)
         return ManyGrid(tuple(spent))
+
+    def uniform(self) -> ManyGrid:
+        """Return the uniform grids of least mean, each within the share of the budget of its matrix.
+
+        A matrix that has none takes what the others leave of the budget; if that is not enough, it is withheld.
+        """
+        uniform = [UniformGrids(part.cube, part.axes[:2]) for part in self.parts]
+        found = [self._finest(place, lattice, self.parts[place].budget) for place, lattice in enumerate(uniform)]
+        left = self.budget - sum(grid.suppressed for grid in found)
+        for place, (lattice, grid) in enumerate(zip(uniform, found, strict=True)):
+            if not len(grid.published):
+                found[place] = self._finest(place, lattice, left + grid.suppressed)
+                left += grid.suppressed - found[place].suppressed
+        return ManyGrid(tuple(found))
+
+    def _finest(self, place: int, lattice: UniformGrids, budget: int) -> AreaGrid:
+        """Return the uniform grid of least mean of a matrix within a budget, or one with nothing published."""
+        grids, cube = self.grids[place], self.parts[place].cube
+        allowed = np.flatnonzero((lattice.suppressed <= budget) & (lattice.kept > 0))
+        if not len(allowed):
+            nothing = np.zeros(0, np.int64)
+            return AreaGrid(lattice.areas(0), nothing, cube.price * cube.total, cube.total)
+        loss = lattice.add_up(cube.loss) + cube.price * lattice.suppressed
+        mean = loss[allowed] / (cube.total if cube.price else lattice.kept[allowed])
+        return grids.measure(lattice.areas(int(allowed[np.lexsort((lattice.suppressed[allowed], mean))[0]])))
 
     def rates(self) -> FloatArray:
         """Return the positive losses by trip of all cells."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
+from flowveil._methods.targets import find_common_target
 from flowveil._options import (
     AUTO,
     DEFAULT_LOSS,
     LARGEST_NUMBER,
+    has_several_ways,
     parse_choice,
     parse_k,
     parse_k_weight,
     parse_pairs,
     shown,
 )
-from flowveil._places import has_several_ways
 from flowveil._problem import LOSSES_OF_NODES
 from flowveil._processes import over_cores
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._methods.frontier import FrontierPoint
+    from flowveil._methods.targets import Outcome
     from flowveil._problem import Problem, Solution
     from flowveil._processes import Spread
 
@@ -84,6 +86,7 @@ class Method:
     joint: bool = False  # does it solve many matrices at one price of a suppressed trip?
     times: bool = False  # can time be one of its axes?
     several: bool = False  # can it split an area in several ways?
+    outcome: Callable[..., Outcome] | None = None  # what it reaches in a matrix with a target volume, if it takes one
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
@@ -138,7 +141,7 @@ class Method:
         These are solved where `spread` sends them.
         options: what `parse_options` returns.
         """
-        own = {name: value for name, value in options.items() if name != BUDGET.name}
+        own = own_options(options)
         solve: Callable[..., Solution] = self.solve
         budget = options.get(BUDGET.name, BUDGET.default)
         if budget not in BUDGETS:
@@ -146,8 +149,22 @@ class Method:
         # What is not divided has no part to withhold as a whole: a method that cannot solve it says why.
         if not problem.flows.divided or (self.joint and budget == BUDGET.default):
             return solve(problem, **own)
-        return solve_each(partial(solve, **own), problem, spread)
+        if self.outcome is None or not options.get(ONE_TARGET.name, ONE_TARGET.default):
+            return solve_each(partial(solve, **own), problem, spread)
+        v_target = own.pop(V_TARGET.name, V_TARGET.default)
+        target = find_common_target(problem, v_target, partial(self.outcome, **own), spread)
+        solution = solve_each(partial(solve, v_target=target, **own), problem, spread)
+        return replace(solution, notes=(*solution.notes, f"v_target {target:g} for all matrices"))
+
+
+def own_options(options: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the options that functions of a method take: all but those about what several matrices have in common."""
+    return {name: value for name, value in options.items() if name not in (BUDGET.name, ONE_TARGET.name)}
 
 
 BUDGETS = ("whole", "each")
 BUDGET = Option("budget", "whole", "whole: one budget for all matrices; each: every matrix by itself")
+V_TARGET = Option(
+    "v_target", AUTO, "trips an origin area should send; auto: with the finest result; balanced: as fine at both ends"
+)
+ONE_TARGET = Option("one_target", default=False, meaning="one v_target for all matrices, as in the papers")

@@ -1,4 +1,4 @@
-"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest of the methods."""
+"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest tree method."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from flowveil._errors import InputError
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.in_runs import may_be_better, steer_in_runs
-from flowveil._methods.steer import better
+from flowveil._methods.steer import better, notes_of
 
 if TYPE_CHECKING:
     from flowveil._problem import Problem, Solution
 
 
 def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
-    """Return the mosaic of least loss within the budget (of least suppression with the precision asked for).
+    """Return the mosaic of least mean loss within the budget (of least suppression with the precision asked for).
 
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
     """
@@ -25,7 +25,7 @@ def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
     cut = steer_in_runs(problem, mosaic_splits)
     if problem.flows.times is None:
         cut = _not_above_nested(problem, cut)
-    return solution_of(problem, cut, (f"lambda {cut.lam:g}",))
+    return solution_of(problem, cut, notes_of(cut))
 
 
 def frontier(problem: Problem, points: int = POINTS, time_weight: float = 1.0) -> list[FrontierPoint]:
@@ -44,14 +44,14 @@ def _weigh(problem: Problem, time_weight: float) -> Problem:
 
 
 def _not_above_nested(problem: Problem, cut: Cut) -> Cut:
-    """Return a nested cut where that is better, which the last bit of the budget can bring about.
+    """Return a nested cut where that is better, which can be if not all mosaics could be looked at.
 
     A nested cut is a mosaic. Only where the dual bound leaves room for a better one is it looked for.
     """
-    if problem.max_gbar is not None:
+    if problem.max_gbar is not None or cut.gap == 0:
         return cut
     for order in ((0, 1), (1, 0)):
         nested = partial(nested_splits, order=order)
         if may_be_better(problem, cut, mosaic_splits, nested):
-            cut = better(problem, cut, steer_in_runs(problem, nested))
+            cut = better(problem, cut, replace(steer_in_runs(problem, nested), gap=cut.gap))
     return cut

@@ -80,7 +80,7 @@ def cube_between(splits: Splits, low: float, high: float) -> Cube:
     marked = _mark(edges, splits.cells, *prices, below=True)
     less = cube.part(marked.reached)
     useful = (cube.links.splittable & marked.useful)[np.repeat(marked.reached, np.diff(cube.links.first_split))]
-    return replace(less, links=less.links._replace(splittable=useful))
+    return replace(less, links=less.links._replace(splittable=useful), complete=False)
 
 
 def _narrow(edges: IntArray, cells: Cells, low: float, high: float) -> Narrow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from flowveil._errors import UnknownNameError
 from flowveil._methods.cuts import maps_of, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.in_runs import steer_in_runs
-from flowveil._methods.steer import better
+from flowveil._methods.steer import better, notes_of
 
 if TYPE_CHECKING:
     from flowveil._methods.in_runs import SplitsOf
@@ -20,7 +21,7 @@ EITHER = "either"
 
 
 def solve(problem: Problem, side: str = EITHER) -> Solution:
-    """Return the nested cut of least loss within the budget (of least suppression with the precision asked for).
+    """Return the nested cut of least mean loss within the budget (of least suppression with the precision asked for).
 
     side: the end with one map for all, `origin` or `destination`; `either` takes the better one.
     """
@@ -29,9 +30,9 @@ def solve(problem: Problem, side: str = EITHER) -> Solution:
     for other in others:
         if better(problem, cuts[first], cuts[other]) is cuts[other]:
             first = other
+    cut = replace(cuts[first], gap=max(cut.gap for cut in cuts.values()))  # on the other side there may be a better one
     axis = ORDERS[first][0]
-    notes = (f"side {first}", f"lambda {cuts[first].lam:g}")
-    return solution_of(problem, cuts[first], notes, axis, maps_of(problem, cuts[first], axis))
+    return solution_of(problem, cut, (f"side {first}", *notes_of(cut)), axis, maps_of(problem, cut, axis))
 
 
 def frontier(problem: Problem, points: int = POINTS, side: str = EITHER) -> list[FrontierPoint]:

@@ -15,18 +15,16 @@ from flowveil._methods import (
     suppression,
     uniform_tiles,
 )
-from flowveil._methods.method import BUDGET, Method, Option
+from flowveil._methods.method import BUDGET, ONE_TARGET, V_TARGET, Method, Option
 from flowveil._methods.noisy import NOISY
 from flowveil._options import parse_choice
-
-_V_TARGET = Option("v_target", "auto", "trips an origin area should send; auto tries 15 targets")
 
 _METHODS = (
     Method(
         name="mosaic",
         family="own areas for each flow",
         promise="k-anonymity",
-        summary="cut the origin-destination space itself, each flow with its own pair of areas: the finest",
+        summary="cut the origin-destination space itself, each flow with its own pair of areas: the finest tree method",
         steers=True,
         solve=mosaic.solve,
         options=(Option("time_weight", 1.0, "tiles that a step of time counts as, where time is an axis"), BUDGET),
@@ -74,8 +72,9 @@ _METHODS = (
         summary="origins near a target volume, then the best destinations under one budget (ATG-Dual)",
         steers=True,
         solve=atg.solve_dual,
-        options=(_V_TARGET,),
+        options=(V_TARGET, ONE_TARGET),
         frontier=atg.frontier,
+        outcome=atg.dual_outcome,
         losses=True,
         crowds=True,
     ),
@@ -86,7 +85,12 @@ _METHODS = (
         summary="the same at a fixed price of a suppressed trip (ATG-Soft)",
         steers=False,
         solve=atg.solve_soft,
-        options=(_V_TARGET, Option("lam", "auto", "tiles of both areas a flow may have; auto is 10 % of all tiles")),
+        options=(
+            V_TARGET,
+            Option("lam", "auto", "tiles of both areas a flow may have; auto is 10 % of all tiles"),
+            ONE_TARGET,
+        ),
+        outcome=atg.soft_outcome,
         crowds=True,
     ),
     Method(
@@ -130,9 +134,11 @@ _METHODS = (
         steers=True,
         solve=knapsack.solve,
         options=(
-            _V_TARGET,
+            V_TARGET,
             Option("delta", knapsack.DELTA, "price of a suppressed trip, as a share of the tiles of both axes"),
+            ONE_TARGET,
         ),
+        outcome=knapsack.outcome,
         crowds=True,
     ),
     Method(

@@ -32,19 +32,21 @@ class _Useful(NamedTuple):
         return _Useful(self.rate[rows], self.cell[rows], self.way[rows], self.lost[rows])
 
 
-def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None) -> Cut:
+def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | None = None, worth: float = 0.0) -> Cut:
     """Split published cells of a cut as long as no more than `left` further trips are suppressed.
 
-    What is split is split into the best choices below it at `lam`. With `excess` (by cell) it ends as soon as the
-    excess of the published cells adds up to no more than 0.
+    What is split is split into the best choices below it at `lam`, if that gains `worth` or more for each trip. With
+    `excess` (by cell) it ends as soon as the excess of the published cells adds up to no more than 0.
     """
+    if not left:
+        return cut
     choice = cut.choice.copy()
     matrices: dict[int, _Decided] = {}
     if len(splits.cube.edges) == 2:  # one matrix: what is decided on serves to the end
         matrices[0] = _Decided(splits, splits.cube.run_of(0), lam)
-        waiting = _Waiting(matrices[0].useful(cut.published, left))
+        waiting = _Waiting(matrices[0].useful(cut.published, left, worth))
     else:
-        waiting = _Waiting(_all_useful(splits, cut, left, lam))
+        waiting = _Waiting(_all_useful(splits, cut, left, (lam, worth)))
     over = np.inf if excess is None else float(excess[cut.published].sum())
     while over > 0 and (step := waiting.pop(left)) is not None:
         cell, way, lost = step
@@ -56,7 +58,7 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
             matrices[number] = _Decided(splits, splits.cube.run_of(number), lam)
         choice[cell] = way + 1
         cells = matrices[number].take_over(choice, cell)
-        waiting.add(matrices[number].useful(cells, left))
+        waiting.add(matrices[number].useful(cells, left, worth))
         if excess is not None:
             over += float(excess[cells].sum() - excess[cell])
     return splits.measure(choice, lam)
@@ -104,8 +106,8 @@ class _Decided:
         self.decision = splits.choose(run, lam)
         self.lost = kernels.lose(self.decision, splits.cells)
 
-    def useful(self, cells: IntArray, left: int) -> _Useful:
-        """Return the useful splits of some cells."""
+    def useful(self, cells: IntArray, left: int, worth: float) -> _Useful:
+        """Return the useful splits of some cells; worth: what each trip that they withhold must gain at least."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
         begin = self.splits.cube.links.first_split
@@ -115,7 +117,7 @@ class _Decided:
         cost, lost = kernels.price_splits(begin[cell] + way, self.decision, self.lost, self.splits.cells)
         loss = self.splits.loss[cell]
         gain = loss - (cost - self.lam * lost)
-        good = np.flatnonzero((gain > ROUNDING * loss) & (lost <= left))
+        good = np.flatnonzero((gain > ROUNDING * loss) & (gain >= worth * lost) & (lost <= left))
         rate = gain[good] / np.maximum(lost[good], ROUNDING)
         return _Useful(-rate, cell[good], way[good], lost[good])
 
@@ -139,14 +141,14 @@ class _Decided:
         return parts
 
 
-def _all_useful(splits: Splits, cut: Cut, left: int, lam: float) -> _Useful:
+def _all_useful(splits: Splits, cut: Cut, left: int, prices: tuple[float, float]) -> _Useful:
     """Return the useful splits of all published cells of a cut."""
     runs = splits.cube.runs
     bounds = np.searchsorted(cut.published, [*(run.cells.start for run in runs), len(splits.cube)]).tolist()
 
     def useful(part: tuple[Run, tuple[int, int]]) -> _Useful:
         run, bound = part
-        return _Decided(splits, run, lam).useful(cut.published[slice(*bound)], left)
+        return _Decided(splits, run, prices[0]).useful(cut.published[slice(*bound)], left, prices[1])
 
     parts = at_once(useful, zip(runs, pairwise(bounds), strict=True))
     return _Useful(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, PromiseError
+from flowveil._methods.exact import finest, most_complete
 from flowveil._methods.lagrange import bracket, price_between
 from flowveil._methods.spend import spend
 
@@ -14,28 +15,30 @@ if TYPE_CHECKING:
 
 
 def steer(problem: Problem, splits: Splits, *, leftover: bool = True) -> Cut:
-    """Return the cut of least loss within the budget, or of least suppression with the precision asked for.
+    """Return the cut of least mean loss within the budget, or of least suppression with the precision asked for.
 
-    leftover: close in on the goal by single splits where the family of best cuts jumps over it.
+    leftover: look between the best cuts at single prices too, and say in its `gap` whether a better cut may exist.
     """
     if problem.max_gbar is not None:
-        return _to_precision(splits, problem.max_gbar, leftover=leftover)
+        return _to_precision(problem, splits, problem.max_gbar, leftover=leftover)
     check_budget(splits.least_suppressed, problem)
     fine, coarse = bracket(splits, lambda cut: cut.suppressed <= problem.budget)
-    return use_up(problem, splits, fine, coarse) if leftover else coarse
-
-
-def use_up(problem: Problem, splits: Splits, fine: Cut, coarse: Cut) -> Cut:
-    """Return the coarser of two neighbors, split further as far as the budget goes."""
-    left = problem.budget - coarse.suppressed
-    return spend(splits, coarse, left, price_between(fine, coarse)) if left else coarse
+    return finest(splits, fine, coarse, problem.budget) if leftover else coarse
 
 
 def better(problem: Problem, first: Cut, second: Cut) -> Cut:
     """Return the cut that serves a problem better, the first one if they are equal."""
     if problem.max_gbar is None:
-        return second if (second.loss, second.suppressed) < (first.loss, first.suppressed) else first
-    return second if (second.suppressed, second.loss) < (first.suppressed, first.loss) else first
+        return second if (second.mean, second.suppressed) < (first.mean, first.suppressed) else first
+    return second if (second.suppressed, second.mean) < (first.suppressed, first.mean) else first
+
+
+def notes_of(cut: Cut) -> tuple[str, ...]:
+    """Return what the audit file says of a cut: its price, and whether there is a better one."""
+    price = f"lambda {cut.lam:g}"
+    if cut.gap == 0:
+        return price, "no other cut of its kind is better"
+    return (price, f"no other cut of its kind is better by more than {cut.gap:.2g}") if cut.gap < 1 else (price,)
 
 
 def check_budget(least: int, problem: Problem) -> None:
@@ -60,14 +63,21 @@ def too_precise(max_gbar: float) -> PromiseError:
     return PromiseError(f"no flow can be published with max_gbar {max_gbar:g}", "raise max_gbar or lower k")
 
 
-def _to_precision(splits: Splits, max_gbar: float, *, leftover: bool) -> Cut:
+def _to_precision(problem: Problem, splits: Splits, max_gbar: float, *, leftover: bool) -> Cut:
     check_precision(max_gbar)
     excess = splits.cube.trips * (splits.cube.tiles - max_gbar)
+
+    def precise(cut: Cut) -> bool:
+        return len(cut.published) > 0 and float(excess[cut.published].sum()) <= 0
+
     fine, coarse = bracket(splits, lambda cut: float(excess[cut.published].sum()) > 0)
+    cut = fine
     if leftover and fine.suppressed > coarse.suppressed:
         left = fine.suppressed - coarse.suppressed - 1
         closer = spend(splits, coarse, left, price_between(fine, coarse), excess)
-        fine = closer if float(excess[closer.published].sum()) <= 0 else fine
-    if not len(fine.published) or float(excess[fine.published].sum()) > 0:
+        cut = closer if precise(closer) else fine
+    if leftover and problem.loss == "tiles" and problem.flows.times is None:  # the mean loss is the precision
+        cut = most_complete(splits, fine, coarse, cut, max_gbar, precise)
+    if not precise(cut):
         raise too_precise(max_gbar)
-    return fine
+    return cut

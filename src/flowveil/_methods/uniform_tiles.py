@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._methods.crosscut import grid_solution
-from flowveil._methods.grids import Grids
+from flowveil._methods.grids import Grids, grid_solution
 from flowveil._methods.uniform import uniform_cuts
 
 if TYPE_CHECKING:

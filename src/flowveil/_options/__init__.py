@@ -15,6 +15,7 @@ from flowveil._options.crowds import (
     parse_min_tiles,
     parse_users,
 )
+from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
 from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons
 from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
@@ -43,6 +44,8 @@ __all__ = [
     "FLOW_VISIT",
     "LARGEST_CROWD",
     "LARGEST_NUMBER",
+    "LATTICE",
+    "MANY",
     "PRESETS",
     "REST",
     "Keywords",
@@ -50,6 +53,7 @@ __all__ = [
     "check_memory",
     "check_path",
     "choose_k",
+    "has_several_ways",
     "parse_bbox",
     "parse_bound",
     "parse_cells",

@@ -2,7 +2,7 @@
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.areas import Areas, NodeAreas
-from flowveil._places.choose import choose_places, finest, has_several_ways, rejoin
+from flowveil._places.choose import choose_places, finest, rejoin
 from flowveil._places.family import Family, Listed, Numbered, Ways
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
@@ -39,7 +39,6 @@ __all__ = [
     "choose_places",
     "depths",
     "finest",
-    "has_several_ways",
     "ids_of",
     "make_frame",
     "meters_between",

@@ -74,19 +74,31 @@ def surely_inside(low: Sequence[IntArray], high: Sequence[IntArray], resolution:
     return inside
 
 
+def coordinate_bits(resolution: int) -> int:
+    """Return N such that all coordinates of cells are from -2**(N - 1) to before 2**(N - 1), the least N of all."""
+    _, reach = _descents(resolution)
+    return int(reach[0].max()).bit_length() + 1
+
+
+def _descents(resolution: int) -> tuple[list[IntArray], list[IntArray]]:
+    """Return by resolution up to a finest one what turns coordinates into those there, and how far descendants reach.
+
+    The latter by coordinate, from the center at most.
+    """
+    matrices = [np.eye(2, dtype=np.int64)]
+    reach = [np.zeros(2, np.int64)]
+    for step in range(resolution, 0, -1):
+        reach.append(reach[-1] + np.abs(matrices[-1] @ UNITS.T).max(axis=1))
+        matrices.append(matrices[-1] @ _DOWN[step % 2])
+    return matrices[::-1], reach[::-1]
+
+
 def count_cells(base: int, resolution: int, low: tuple[int, int], high: tuple[int, int]) -> int:
     """Return how many cells a base cell has from the coordinates `low` to before `high`.
 
     Cells of coarser resolutions are taken or left as a whole where their descendants are all inside or all outside.
     """
-    matrices = [np.eye(2, dtype=np.int64)]  # from each resolution to the finest, the finest first
-    for step in range(resolution, 0, -1):
-        matrices.append(matrices[-1] @ _DOWN[step % 2])
-    matrices.reverse()
-    reach = [np.zeros(2, np.int64)]  # how far descendants are from the center at most, by coordinate
-    for step in range(resolution, 0, -1):
-        reach.append(reach[-1] + np.abs(matrices[step] @ UNITS.T).max(axis=1))
-    reach.reverse()
+    matrices, reach = _descents(resolution)
     least, most = np.array(low)[:, None], np.array(high)[:, None]
     place, total, special = np.zeros((2, 1), np.int64), 0, np.array([base in PENTAGONS])
     for step in range(resolution + 1):

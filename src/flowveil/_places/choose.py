@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._options import parse_names, parse_text, parse_whole, shown
+from flowveil._options import LATTICE, MANY, parse_names, parse_text, parse_whole, shown
 from flowveil._places.dendrograms import has_many
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import MAX_RESOLUTION
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from flowveil._places.zone_table import ZonesLike
 
 _GRIDS = "grids are h3:RESOLUTION (0 to 15, e.g. h3:10) and quadtree:METERS (e.g. quadtree:200)"
-LATTICE, MANY = "lattice", "many"  # hierarchies that split areas in several ways
 _SMALLEST_SQUARE, _LARGEST_SQUARE = 1.0, 1_000_000.0
 
 
@@ -105,11 +104,6 @@ def _h3_grid(number: str, hierarchy: str | Sequence[str] | None, crs: str | None
             f"h3 has no hierarchy {shown(hierarchy)}", "use lattice, h3 or h3-binary; other hierarchies need --zones"
         )
     return H3Grid(int(number), binary=hierarchy == "h3-binary", bbox=bbox)
-
-
-def has_several_ways(hierarchy: str | Sequence[str] | None) -> bool:
-    """Return whether a hierarchy that was typed splits areas in several ways."""
-    return hierarchy == MANY or _aspect(hierarchy) is not None
 
 
 def _aspect(hierarchy: str | Sequence[str] | None) -> int | None:

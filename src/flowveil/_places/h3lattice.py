@@ -9,7 +9,7 @@ import h3.api.numpy_int as h3
 import numpy as np
 import shapely
 
-from flowveil._places.axial import PENTAGONS, cells_at, coordinates, count_cells, surely_inside
+from flowveil._places.axial import PENTAGONS, cells_at, coordinate_bits, coordinates, count_cells, surely_inside
 from flowveil._places.bbox import box_center, box_shape
 from flowveil._places.h3grid import H3Grid, mean_point, outline_near
 from flowveil._places.hierarchy import ROOT
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from flowveil._places.places import BoundingBox
 
 _INDEX = re.compile("[0-9a-f]{15}")
-_BITS = 22  # of a coordinate; a base cell is 2.9 million cells of the finest resolution wide
-_MIDDLE = 1 << (_BITS - 1)  # the coordinate of the middle of a base cell
 _MOST_UNITED = 64  # outlines of so many cells are united; beyond, points along the border are joined
 _BORDER_POINTS = 16  # a side
 _MOST_DEGREES = 90.0  # of longitude between two points of a border; more go round a pole
@@ -45,12 +43,13 @@ class H3Lattice(H3Grid):
 
     def __init__(self, resolution: int, aspect: int = ASPECT, *, bbox: BoundingBox | None = None) -> None:
         super().__init__(resolution, bbox=bbox)
-        self.lattice = Lattice(_BITS, aspect)
+        self.lattice = Lattice(coordinate_bits(resolution), aspect)
+        self._middle = 1 << (self.lattice.bits - 1)  # coordinates are counted from the least
 
     def hierarchy(self, seen: KeyArray) -> tuple[Hierarchy, IntArray]:
         """Return the first tree of the family over the cells seen."""
         base, u, v = coordinates(seen, self.resolution)
-        return self.lattice.first_tree(base, u + _MIDDLE, v + _MIDDLE)
+        return self.lattice.first_tree(base, u + self._middle, v + self._middle)
 
     def family(self, hierarchy: Hierarchy) -> Family:
         """Return all rectangles over the leaves of a tree, which is the first of its trees."""
@@ -60,11 +59,11 @@ class H3Lattice(H3Grid):
         """Return the index of a cell, `l:BASE/A/B/X/Y` of a rectangle, `world` of the root.
 
         The rectangle is 2**A by 2**B cells, from the coordinates X 2**A and Y 2**B on; those of the middle of its base
-        cell are 0.
+        cell are 0. Only the longest side, which holds all coordinates of one axis, begins at the least of them.
         """
         rectangle = self.lattice.unpack(hierarchy.key[nodes])
         cells = self._corner_cells(rectangle)
-        x, y = (place - (_MIDDLE >> power) for place, power in _sides(rectangle))
+        x, y = (place - (self._middle >> power) for place, power in _sides(rectangle))
         columns = (nodes, cells, rectangle.block, rectangle.wide, rectangle.high, x, y)
         return [
             self.top if not node else f"l:{block}/{wide}/{high}/{i}/{j}" if wide + high else str(h3.int_to_str(cell))
@@ -84,9 +83,9 @@ class H3Lattice(H3Grid):
             wide, high = 0, 0
         else:
             return None
-        if not 0 <= wide <= _BITS or not 0 <= high <= _BITS:
+        if not 0 <= wide <= self.lattice.bits or not 0 <= high <= self.lattice.bits:
             return None
-        return self.lattice.pack_one(base, (wide, high), (x + (_MIDDLE >> wide), y + (_MIDDLE >> high)))
+        return self.lattice.pack_one(base, (wide, high), (x + (self._middle >> wide), y + (self._middle >> high)))
 
     def describe(self, hierarchy: Numbered, nodes: IntArray) -> AreaTable:
         """Return ids, centers, tiles and outlines of nodes."""
@@ -118,7 +117,7 @@ class H3Lattice(H3Grid):
         return {"grid": f"h3:{self.resolution}", "hierarchy": lattice_name(self.lattice.aspect)}
 
     def _cells(self, block: IntArray, x: IntArray, y: IntArray) -> KeyArray:
-        return cells_at(block, x - _MIDDLE, y - _MIDDLE, self.resolution)
+        return cells_at(block, x - self._middle, y - self._middle, self.resolution)
 
     def _corner_cells(self, rectangle: Rectangle) -> KeyArray:
         return self._cells(rectangle.block, rectangle.x << rectangle.wide, rectangle.y << rectangle.high)
@@ -132,7 +131,10 @@ class H3Lattice(H3Grid):
         return self._cells(rectangle.block, x, y)
 
     def _sample(self, rectangle: Rectangle, most: int) -> list[int]:
-        """Return the cells that one rectangle has at up to `most` places a side, evenly spread."""
+        """Return the cells that one rectangle has at up to `most` places a side, evenly spread.
+
+        A rectangle of which little lies in its base cell may have none there: then it is twice as many places.
+        """
         x, y = (
             (int(place[0]) << int(power[0])) + _spread((1 << int(power[0])) - 1, most)
             for place, power in _sides(rectangle)
@@ -140,7 +142,7 @@ class H3Lattice(H3Grid):
         x, y = (values.ravel() for values in np.meshgrid(x, y))
         cells = self._cells(np.full(len(x), rectangle.block[0]), x, y)
         sample: list[int] = cells[cells > 0].tolist()
-        return sample
+        return sample or self._sample(rectangle, 2 * most)
 
     def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return all tiles of nodes, seen or not; the world's are those of the bbox, or of the globe if not counted."""
@@ -151,8 +153,8 @@ class H3Lattice(H3Grid):
     def _tile_counts(self, hierarchy: Numbered, nodes: IntArray) -> IntArray:
         """Return all tiles of nodes, seen or not, -1 for a world that is not counted."""
         rectangle = self.lattice.unpack(hierarchy.key[nodes])
-        low = [(place << power) - _MIDDLE for place, power in _sides(rectangle)]
-        high = [((place + 1) << power) - _MIDDLE for place, power in _sides(rectangle)]
+        low = [(place << power) - self._middle for place, power in _sides(rectangle)]
+        high = [((place + 1) << power) - self._middle for place, power in _sides(rectangle)]
         counts = 1 << (rectangle.wide + rectangle.high)
         near_the_edge = ~surely_inside(low, high, self.resolution) | np.isin(rectangle.block, PENTAGONS)
         for row in np.flatnonzero(near_the_edge & (nodes != ROOT)).tolist():
@@ -218,7 +220,7 @@ def _sides(rectangle: Rectangle) -> tuple[tuple[IntArray, IntArray], tuple[IntAr
 
 def _spread(last: int, most: int) -> IntArray:
     """Return up to so many whole numbers from 0 to the last, evenly spread."""
-    return np.unique(np.linspace(0, last, most).astype(np.int64))
+    return np.unique(np.arange(most) * last // max(most - 1, 1))
 
 
 def _one(rectangle: Rectangle, row: int) -> Rectangle:

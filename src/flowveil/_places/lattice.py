@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray, KeyArray
 
-ASPECT = 2  # twice as wide as high twice over, or the reverse: more cost time and gain little (decision 31)
+ASPECT = 2  # twice as wide as high twice over, or the reverse: more cost time and gain little (decision 36)
 MOST_ASPECT = 8
 _ROOT_KEY = np.uint64(0)
 _NO_KEY = np.uint64(2**64 - 1)

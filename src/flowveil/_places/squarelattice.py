@@ -75,7 +75,11 @@ class SquareLattice(Quadtree):
     def _corners(self, hierarchy: Numbered, nodes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         rectangle = self._rectangles(hierarchy, nodes)
         width, height = (self.side * np.asarray(2.0**power, np.float64) for power in (rectangle.wide, rectangle.high))
-        return np.asarray(rectangle.x * width), np.asarray(rectangle.y * height), width, height
+        west, south = (
+            ((place + (BIAS >> power)) << power) - BIAS
+            for place, power in ((rectangle.x, rectangle.wide), (rectangle.y, rectangle.high))
+        )
+        return np.asarray(west * self.side, np.float64), np.asarray(south * self.side, np.float64), width, height
 
     def _rectangles(self, hierarchy: Numbered, nodes: IntArray) -> Rectangle:
         """Return the rectangles of nodes, placed from 0,0 of the CRS; a single square for the root."""

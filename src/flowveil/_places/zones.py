@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -178,8 +179,9 @@ class Zones:
         """Return the zones of each node, ascending."""
         areas = self._area_of_key[hierarchy.key[nodes].astype(np.int64)]
         place, leaf = self._family.inside(areas)
-        zones = np.split(self._zone_of_node[leaf], np.searchsorted(place, np.arange(1, len(areas))))
-        return [np.sort(of) for of in zones]
+        bounds = np.searchsorted(place, np.arange(len(areas) + 1))
+        zones = self._zone_of_node[leaf]
+        return [np.sort(zones[start:end]) for start, end in pairwise(bounds.tolist())]
 
     def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         """Unite the shapes of the zones of each node; None for the root and where any zone has no shape."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from flowveil._processes import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
 
     from flowveil._arrays import IntArray
     from flowveil._problem.problem import Problem
@@ -81,9 +83,14 @@ def _join(runs: list[Cube]) -> Cube:
     """Put the cells of runs of matrices one after the other; the list is empty afterwards."""
     if len(runs) == 1:
         return runs[0]
-    total, price, edges = runs[0].total, runs[0].price, np.sum([run.edges for run in runs], axis=0)
+    total, price, complete = runs[0].total, runs[0].price, runs[0].complete
+    edges = np.sum([run.edges for run in runs], axis=0)
     links = [run.links for run in runs]
     columns = {name: [getattr(run, name) for run in runs] for name in ("node", "trips", "tiles", "loss")}
     runs.clear()
-    whole = {name: np.concatenate(columns.pop(name), axis=-1) for name in list(columns)}  # frees one by one
-    return Cube(links=join_links(links), edges=edges, total=total, price=price, **whole)
+
+    def joined(name: str) -> npt.NDArray[Any]:  # Any: columns of several types
+        return np.concatenate(columns.pop(name), axis=-1)  # each is freed when it is joined
+
+    cells = joined("node"), joined("trips"), joined("tiles"), joined("loss")
+    return Cube(*cells, join_links(links), edges, total, price, complete)

@@ -69,6 +69,7 @@ class Cube:
     edges: IntArray  # by matrix: its first cell; and the number of cells
     total: int  # trips of all records
     price: float  # what a withheld trip costs, apart from lambda
+    complete: bool = True  # whether all cells that may be published are there, with all their splits
 
     def __len__(self) -> int:
         return len(self.trips)

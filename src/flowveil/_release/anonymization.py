@@ -79,7 +79,7 @@ def anonymize(
     >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
     >>> release = fv.anonymize(flows, k=5, max_suppression=0.05)
     >>> release
-    <Release: 30 flows by mosaic>
+    <Release: 100 flows by mosaic>
     >>> release.metrics()["suppressed"] <= 0.05
     True
     """

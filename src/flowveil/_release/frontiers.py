@@ -10,7 +10,7 @@ import pyarrow as pa
 from flowveil._charts import frontier_svg, frontier_text
 from flowveil._errors import InputError
 from flowveil._flows import check_flows
-from flowveil._methods import methods, parse_points
+from flowveil._methods import methods, own_options, parse_points
 from flowveil._options import DEFAULT_LOSS
 from flowveil._release.anonymization import make_problem
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
@@ -41,7 +41,7 @@ class Frontier:
 
     >>> curve = fv.frontier(fv.build_flows("trips.parquet", "h3:7"), k=5, points=3)
     >>> curve["flows"].to_pylist()
-    [133, 186, 78]
+    [133, 243, 234]
     """
 
     table: pa.Table
@@ -101,8 +101,8 @@ def frontier(
     >>> for row in fv.frontier(flows, k=5, points=3).table.to_pylist():
     ...     print(f"{row['suppressed']:.1%} left out, {row['flows']} flows")
     94.3% left out, 6 flows
-    8.6% left out, 36 flows
-    0.0% left out, 1 flows
+    17.6% left out, 96 flows
+    0.0% left out, 93 flows
     """
     asked = parse_demand(
         method,
@@ -115,7 +115,7 @@ def frontier(
         options=options,
     )
     points = parse_points(points)
-    rows = find_frontier(asked.method)(make_problem(flows, asked), points, **asked.options)
+    rows = find_frontier(asked.method)(make_problem(flows, asked), points, **own_options(asked.options))
     rows = [row for row in rows if row.flows]
     values = zip(*rows, strict=True) if rows else [()] * len(_SCHEMA)
     columns = [pa.array(list(column), kind) for column, kind in zip(values, _SCHEMA.types, strict=True)]

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 def check_areas(areas: AreasTable, ground: Ground, bbox: tuple[float, float, float, float] | None) -> None:
     """Check ids, tiles, centers and outlines."""
-    for area in areas.area:
+    for area in dict.fromkeys(areas.area):
         if area != ground.top:
             ground.check_id(area)
     shapes = read_shapes(areas.geometry)
+    checked = set()  # most areas are there as origin and as destination
     for row, area in enumerate(areas.area):
+        said = (area, areas.lon[row], areas.lat[row], areas.tiles[row], areas.geometry[row])
+        if said in checked:
+            continue
+        checked.add(said)
         point = _point(areas, row)
         if area == ground.top:
             _check_top(ground, areas.tiles[row], point, shapes[row], bbox)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import h3.api.basic_int as h3
@@ -12,23 +13,28 @@ from h3ronpy.vector import coordinates_to_cells
 
 from flowveil._verify.border import on_border
 from flowveil._verify.broken import broken, shown
+from flowveil._verify.extents import Spans
 from flowveil._verify.geo import TOLERANCE, is_outline
-from flowveil._verify.ground import ClimbingSide, climb, close
+from flowveil._verify.ground import Climber, climb, close
 from flowveil._verify.outlines import Outlines
+from flowveil._verify.sides import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import pyarrow as pa
     from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray, KeyArray
+    from flowveil._verify.extents import Extents
     from flowveil._verify.ground import Ground, Point
 
 _TOP = "world"
 _FINEST = 15
 # The fixed tree over child digits: each group with the group above it ("" is the whole cell).
 _GROUP_ABOVE = {"1345": "", "026": "", "13": "1345", "45": "1345", "26": "026"}
+_ORDER = "1345026"  # of digits, such that those of each group follow each other
+_ALL_NUMBERS = 128 * 8**_FINEST  # of finest cells; there are fewer base cells and digits
 _GROUP_OF_DIGIT = ("026", "13", "26", "13", "45", "45", "26")
 _MOST_COUNTED_TILES = 5_000_000  # a bbox with more tiles is not counted
 
@@ -47,7 +53,7 @@ class Cells:
         self._binary = binary
         self._bbox = bbox
         self._outlines = Outlines(resolution)
-        self.tree = ("cells", resolution, binary)
+        self.tree: Hashable = ("cells", resolution, binary)
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is a cell of the grid, or a group of the fixed tree."""
@@ -65,7 +71,7 @@ class Cells:
         """Return how many cells of the grid's resolution an area has."""
         return sum(h3.cell_to_children_size(cell, self._resolution) for cell in _cells(_node(area)))
 
-    def path(self, area: str) -> list[Node]:
+    def path(self, area: str) -> Sequence[Hashable]:
         """Return the node of an area, and those above it."""
         return climb(_WORLD if area == _TOP else _node(area), self._above)
 
@@ -81,7 +87,7 @@ class Cells:
         """Whether this is the outline of the cell, or that of the group, united."""
         cells = sorted(_cells(_node(area)))
         near = h3.cell_to_latlng(cells[0])[1]
-        outlines = [_outline(cell, near) for cell in cells]
+        outlines = [cell_outline(cell, near) for cell in cells]
         if len(cells) == 1:
             return is_outline(shape, outlines[0])
         return is_outline(shape, shapely.union_all(outlines), united=True)
@@ -114,7 +120,7 @@ class Cells:
 
     def bounds(self, tiles: IntArray) -> FloatArray:
         """Return west, south, east and north of cells."""
-        outlines = [_outline(tile, h3.cell_to_latlng(tile)[1]) for tile in tiles.tolist()]
+        outlines = [cell_outline(tile, h3.cell_to_latlng(tile)[1]) for tile in tiles.tolist()]
         return np.array([outline.bounds for outline in outlines], np.float64).reshape(-1, 4)
 
     def tile(self, area: str) -> int | None:
@@ -126,10 +132,19 @@ class Cells:
         """Return nothing: a tree of cells holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
+    def side(self, areas: Sequence[str]) -> Side:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
-        return ClimbingSide(nodes, self._above, lambda tile: (tile, ""))
+        return Side(areas, Climber(nodes, self._above, lambda tile: (tile, "")).holders)
+
+    def extents(self, areas: Sequence[str]) -> Extents:
+        """Return areas as intervals: finest cells are numbered so that those of an area follow each other."""
+        spans = [(0, _ALL_NUMBERS) if area == _TOP else _interval(_node(area)) for area in areas]
+        low, high = np.array(spans, np.int64).reshape(-1, 2).T
+        return Spans(low[:, None], high[:, None])
+
+    def check_seen(self, side: Side) -> None:
+        """Check nothing: an area may be any cell that holds the tiles seen in it."""
 
     def joined(self, _: Ground) -> Cells:
         """Return these cells: ids say all."""
@@ -171,6 +186,19 @@ def _node(area: str) -> Node:
     return int(cell, 16), digits
 
 
+def _interval(node: Node) -> tuple[int, int]:
+    """Return the numbers of the finest cells of a node, from the first to before the end."""
+    cell, digits = node
+    resolution = h3.get_resolution(cell)
+    first = h3.get_base_cell_number(cell)
+    for step in range(1, resolution + 1):
+        first = 8 * first + _ORDER.index(str(_digit(cell, step)))
+    low = min(_ORDER.index(digit) for digit in digits) if digits else 0
+    size = len(digits) if digits else 8
+    below = 8 ** (_FINEST - resolution)
+    return first * below + low * below // 8, first * below + (low + size) * below // 8
+
+
 def _digit(cell: int, resolution: int) -> int:
     """Return the digit that leads to a cell from its parent."""
     return (cell >> (3 * (_FINEST - resolution))) & 7
@@ -184,17 +212,23 @@ def _cells(node: Node) -> list[int]:
     return [child for child in h3.cell_to_children(cell) if str(_digit(child, resolution)) in digits]
 
 
-def _outline(cell: int, near: float) -> shapely.Polygon:
+def cell_outline(cell: int, near: float) -> shapely.Polygon:
     """Return the corners of a cell as a polygon around the longitude `near`, across 180 degrees where it must be."""
+    return _turned_outline(cell, round((near - h3.cell_to_boundary(cell)[0][1]) / 360))
+
+
+@lru_cache(maxsize=1 << 16)  # areas that overlap share cells
+def _turned_outline(cell: int, turns: int) -> shapely.Polygon:
+    """Return the corners of a cell as a polygon, its first corner turned around the globe so many times."""
     corners = h3.cell_to_boundary(cell)
-    lon, last = [], corners[0][1] + 360 * round((near - corners[0][1]) / 360)
+    lon, last = [], corners[0][1] + 360 * turns
     for _, corner in corners:
         last = corner + 360 * round((last - corner) / 360)
         lon.append(last)
     lat = [corner for corner, _ in corners]
-    if turns := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
+    if around := round((lon[-1] - lon[0]) / 360):  # around a pole: the ring is closed along it
         pole = 90.0 if sum(lat) > 0 else -90.0
-        lon, lat = [*lon, lon[0] + 360 * turns, lon[0] + 360 * turns, lon[0]], [*lat, lat[0], pole, pole]
+        lon, lat = [*lon, lon[0] + 360 * around, lon[0] + 360 * around, lon[0]], [*lat, lat[0], pole, pole]
     return cast("shapely.Polygon", shapely.polygons(np.column_stack([lon, lat])))
 
 

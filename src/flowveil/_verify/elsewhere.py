@@ -9,15 +9,17 @@ import numpy as np
 
 from flowveil._folder import ELSEWHERE
 from flowveil._verify.broken import broken
-from flowveil._verify.forest import NONE, FlowIndex
+from flowveil._verify.forest import NONE
+from flowveil._verify.index import FlowIndex
 from flowveil._verify.rows import distinct
 from flowveil._verify.tables import AreasTable
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._verify.forest import Forest
-    from flowveil._verify.ground import Side
+    from flowveil._verify.ground import Ground
     from flowveil._verify.manifest import Promise
+    from flowveil._verify.sides import Side
     from flowveil._verify.slots import Slots
     from flowveil._verify.tables import FlowTable
 
@@ -84,7 +86,7 @@ class Elsewhere:
 
 
 class ElsewhereIndex:
-    """Finds the flow of a pair of areas: an ordinary one, or that of the smallest area with a flow to elsewhere."""
+    """Finds the flow of a pair of tiles: an ordinary one, or that of the smallest area with a flow to elsewhere."""
 
     def __init__(
         self,
@@ -93,73 +95,77 @@ class ElsewhereIndex:
         ends: tuple[IntArray, IntArray],
         elsewhere: Elsewhere,
         slots: Slots,
+        forest: Forest | None,
     ) -> None:
+        """Take flows and their areas; forest: the areas of the end that is not elsewhere, where flows have one."""
         self._rows = np.flatnonzero(~elsewhere.flows)
-        ordinary = tuple(number[self._rows] for number in ends)
         self._sides = sides
         self._ends = ends
         self._elsewhere = elsewhere
         self._flows = flows
-        self._index = FlowIndex(
-            flows.take(self._rows),
-            sides[0].forest,
-            sides[1].forest,
-            (ordinary[0], ordinary[1]),
-            slots.of_flow[self._rows],
-        )
+        ordinary = (ends[0][self._rows], ends[1][self._rows])
+        self._index = FlowIndex(flows.take(self._rows), sides, ordinary, slots.of_flow[self._rows])
         self._first = elsewhere.first
-        self._flow_of_area = self._rest(slots) if elsewhere.flows.any() else None
+        self._forest = forest
+        self._rest_of = None if forest is None else self._rest(slots, forest)
 
-    def _rest(self, slots: Slots) -> IntArray:
-        """Return by slot and area the flow to elsewhere that counts what is left of it; the last area is for none."""
-        forest = self._sides[self._first].forest
-        rest_of = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest) + 1), NONE, np.int64)
+    def _rest(self, slots: Slots, forest: Forest) -> IntArray:
+        """Return by slot and area the flow from or to there that counts the rest, -1 for none."""
+        rest_of = np.full((int(slots.of_flow.max(initial=0)) + 1, len(forest)), NONE, np.int64)
         rest = np.flatnonzero(self._elsewhere.flows)
         rest_of[slots.of_flow[rest], self._ends[self._first][rest]] = rest
-        for area in np.argsort(forest.first).tolist():  # from the outside in
-            rest_of[:, area] = np.where(rest_of[:, area] == NONE, rest_of[:, forest.parent[area]], rest_of[:, area])
         return rest_of
 
     def locate(self, origin: IntArray, destination: IntArray, slots: list[IntArray]) -> IntArray:
         """Return the flow that counts each pair of tiles, -1 for none; `slots` are those that hold it, by level."""
+        spots = []
+        for side, tiles in zip(self._sides, (origin, destination), strict=True):
+            seen, position = distinct(tiles)
+            spots.append(side.spots(seen)[position])
         flow = np.full(len(origin), NONE, np.int64)
         for slot in slots:
-            hit = self._locate(origin, destination, slot)
+            hit = self._locate(slot, spots[0], spots[1])
             if (twice := np.flatnonzero((hit != NONE) & (flow != NONE))).size:
                 names = sorted((self._flows.name(int(flow[twice[0]])), self._flows.name(int(hit[twice[0]]))))
                 raise broken(f"the flows {names[0]} and {names[1]} overlap")
             flow = np.where(hit == NONE, flow, hit)
-        return flow
-
-    def _locate(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
-        """Return the flow of each pair of tiles in a slot, looking up every pair of areas once."""
-        areas = []
-        for side, tiles in zip(self._sides, (origin, destination), strict=True):
-            seen, position = distinct(tiles)
-            areas.append(side.smallest(seen)[position])
-        width = len(self._sides[1].forest) + 1
-        height = len(self._sides[0].forest) + 1
-        key = ((slot + 1) * height + areas[0] + 1) * width + areas[1] + 1
-        keys, position = np.unique(key, return_inverse=True)  # sorted: they are then looked up faster
-        pairs = keys % (height * width)
-        flow: IntArray = self.find(pairs // width - 1, pairs % width - 1, keys // (height * width) - 1)[position]
         self._elsewhere.note(flow, origin, destination)
         return flow
+
+    def _locate(self, slot: IntArray, origin: IntArray, destination: IntArray) -> IntArray:
+        """Return the flow of each pair of spots in a slot, looking up every pair once."""
+        height, width = (int(spots.max(initial=0)) + 1 for spots in (origin, destination))
+        key = ((slot + 1) * height + origin) * width + destination
+        keys, position = np.unique(key, return_inverse=True)
+        pairs = keys % (height * width)
+        flow: IntArray = self._find(keys // (height * width) - 1, pairs // width, pairs % width)[position]
+        return flow
+
+    def _find(self, slot: IntArray, origin: IntArray, destination: IntArray) -> IntArray:
+        """Return the flow that counts each pair of spots of a slot, -1 for none; pairs are sorted."""
+        place = self._index.find(slot, origin, destination)
+        flow = np.where(place == NONE, NONE, self._rows[place]) if len(self._rows) else place
+        if self._rest_of is None or self._forest is None:
+            return flow
+        side, spot = self._sides[self._first], (origin, destination)[self._first]
+        spots, spot = np.unique(spot, return_inverse=True)
+        pair, area = side.holders(spots).take(spot)
+        inner = np.where(self._rest_of[slot[pair], area] == NONE, NONE, self._forest.first[area])
+        innermost = np.full(len(slot), NONE, np.int64)  # of the areas with a rest: the last in the order of the forest
+        np.maximum.at(innermost, pair, inner)
+        area_at = np.argsort(self._forest.first)
+        rest = np.where((innermost == NONE) | (slot == NONE), NONE, self._rest_of[slot, area_at[innermost]])
+        return np.where(flow == NONE, rest, flow)
 
     def tiles(self) -> tuple[IntArray, IntArray]:
         """Return by flow the tiles of its areas at both ends."""
         return self._elsewhere.tiles(self._sides, self._ends)
 
-    def areas(self, end: int) -> tuple[Forest, IntArray]:
-        """Return the areas of one end (0 origins), and the number of each flow's."""
-        return self._sides[end].forest, self._ends[end]
+    def nested(self) -> tuple[Forest, IntArray] | None:
+        """Return the areas of the end that is not elsewhere, and the number of each flow's; None if there is none."""
+        return None if self._forest is None else (self._forest, self._ends[self._first])
 
-    def find(self, origin: IntArray, destination: IntArray, slot: IntArray) -> IntArray:
-        """Return the flow that counts each pair of smallest areas of a slot, -1 for none; -1 stands for no area."""
-        place = self._index.find(origin, destination, slot)
-        if self._flow_of_area is None:
-            return np.where(place == NONE, NONE, self._rows[place]) if len(self._rows) else place
-        rest = np.where(slot == NONE, NONE, self._flow_of_area[slot, (origin, destination)[self._first]])
-        if not len(self._rows):
-            return rest
-        return np.where(place == NONE, rest, self._rows[place])
+    def check_seen(self, ground: Ground) -> None:
+        """Raise if the tiles that were seen in an area ask for another one in its place."""
+        for side in self._sides:
+            ground.check_seen(side)

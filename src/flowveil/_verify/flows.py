@@ -14,7 +14,6 @@ from flowveil._verify.areas import check_areas
 from flowveil._verify.assignment import AssignedIndex, load_assignment
 from flowveil._verify.boxes import Boxes, BoxIndex, check_members
 from flowveil._verify.broken import broken
-from flowveil._verify.cells import Cells
 from flowveil._verify.compare import (
     check_crowd,
     check_published_crowd,
@@ -26,14 +25,14 @@ from flowveil._verify.compare import (
 from flowveil._verify.count import count_trips
 from flowveil._verify.elsewhere import Elsewhere, ElsewhereIndex
 from flowveil._verify.folder import load_audit, load_manifest, open_folder
-from flowveil._verify.forest import NONE
+from flowveil._verify.forest import NONE, Forest
+from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
 from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
 from flowveil._verify.results import Verification
 from flowveil._verify.slots import Slots, check_apart
-from flowveil._verify.squares import Squares
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
 
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from flowveil._places import ZonesLike
     from flowveil._trips import Trips, TripsLike
     from flowveil._verify.count import Counts
-    from flowveil._verify.ground import Ground, Side
+    from flowveil._verify.ground import Ground
     from flowveil._verify.manifest import Promise
     from flowveil._verify.options import Options
     from flowveil._verify.tables import AreasTable, FlowTable
@@ -84,16 +83,16 @@ def verify_flows(
     else:
         check_areas(areas, ground, options.bbox)
         layer = _layer(groups, ground, options, elsewhere)
-        counts = _count_layer(request, layer, promise)
+        counts = _count_layer(request, layer, promise, any_area=options.areas_from)
         least = least_weight(counts, promise)
         if promise.elsewhere:
             _check_elsewhere(layer, counts, promise, elsewhere)
         if totals is not None:
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
-            _count_layer(request, whole, promise)
+            _count_layer(request, whole, promise, any_area=options.areas_from)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
-    checks = list(_sentences(promise, audit))
+    checks = list(_sentences(promise, options, audit))
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
@@ -110,18 +109,20 @@ def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewh
     return Layer(flows, ground, slots, _index(flows, ground, elsewhere, slots), options.bbox)
 
 
-def _count_layer(request: Request, layer: Layer, promise: Promise) -> Counts:
+def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> Counts:
+    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips."""
     counts = count_trips(request, layer.bbox, layer.ground, layer.index, layer.slots, len(layer.flows))
     check_volumes(layer.flows, counts, promise)
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
+    if not any_area:
+        layer.index.check_seen(layer.ground)
     return counts
 
 
 def _check_elsewhere(layer: Layer, counts: Counts, promise: Promise, elsewhere: Elsewhere) -> None:
-    forest, area = layer.index.areas(elsewhere.first)
-    check_elsewhere(
-        layer.flows, elsewhere, forest, area, layer.slots.of_flow, layer.ground, hidden_sums(counts, promise)
-    )
+    if (nested := layer.index.nested()) is not None:
+        sums = hidden_sums(counts, promise)
+        check_elsewhere(layer.flows, elsewhere, *nested, layer.slots.of_flow, layer.ground, sums)
 
 
 def _count_rectangles(
@@ -185,11 +186,9 @@ def _not_comparable() -> InputError:
 def _ground(
     options: Options, areas: AreasTable, zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips
 ) -> Ground:
-    if options.resolution is not None:
-        return Cells(options.resolution, binary=options.binary, bbox=options.bbox)
-    if options.side is not None and options.crs is not None:
-        return Squares(options.side, options.crs, options.bbox)
-    return Members(open_zones(zones, audit, trips, options), options.columns, areas)
+    if options.by_zone:
+        return Members(open_zones(zones, audit, trips, options), options.columns, areas, many=options.many)
+    return make_grid(options)
 
 
 def _rectangles(areas: AreasTable, ground: Ground, options: Options) -> Boxes:
@@ -200,21 +199,24 @@ def _rectangles(areas: AreasTable, ground: Ground, options: Options) -> Boxes:
 
 
 def _index(flows: FlowTable, ground: Ground, elsewhere: Elsewhere, slots: Slots) -> ElsewhereIndex:
-    origins, origin = _side(ground, flows.origin)
-    destinations, destination = _side(ground, flows.destination)
-    if slots.nested:
-        check_apart(flows, (origins.forest, destinations.forest), (origin, destination), slots)
-    return ElsewhereIndex(flows, (origins, destinations), (origin, destination), elsewhere, slots)
+    """Return what finds the flow of a trip, after checking that no two flows overlap."""
+    ids = flows.origin, flows.destination
+    areas = [sorted(set(names) - {ELSEWHERE}) for names in ids]
+    origin, destination = (_numbers(names, listed) for names, listed in zip(ids, areas, strict=True))
+    extents = [ground.extents(listed) for listed in areas]
+    check_apart(flows, (extents[0], extents[1]), (origin, destination), slots, np.flatnonzero(~elsewhere.flows))
+    forests = [Forest.of(ground, listed) for listed in areas] if elsewhere.flows.any() else [None, None]
+    sides = ground.side(areas[0]), ground.side(areas[1])
+    return ElsewhereIndex(flows, sides, (origin, destination), elsewhere, slots, forests[elsewhere.first])
 
 
-def _side(ground: Ground, ids: list[str]) -> tuple[Side, IntArray]:
-    """Return the areas of one side, and the number of each flow's area, -1 for elsewhere."""
-    areas = sorted(set(ids) - {ELSEWHERE})
+def _numbers(ids: list[str], areas: list[str]) -> IntArray:
+    """Return the number of each flow's area, -1 for elsewhere."""
     number = {area: place for place, area in enumerate(areas)} | {ELSEWHERE: NONE}
-    return ground.side(areas), np.array([number[area] for area in ids], np.int64)
+    return np.array([number[area] for area in ids], np.int64)
 
 
-def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
+def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) -> tuple[str, ...]:
     """Say what was checked."""
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
     apart = "no two flows overlap, and no trip is counted twice"
@@ -228,6 +230,8 @@ def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
         f"every flow has {volume}",
         f"every flow has at least {promise.k} {promise.counted}",
     ]
+    if options.aspect is not None and not (promise.rectangles or options.areas_from):
+        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
     if promise.k_weight is not None:
         checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
     if promise.mean_weight:

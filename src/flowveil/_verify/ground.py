@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from flowveil._verify.forest import NONE, Forest
+from flowveil._verify.sides import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._verify.extents import Extents
+    from flowveil._verify.sides import Side
 
 Node = TypeVar("Node", bound="Hashable")
 
@@ -38,7 +39,10 @@ class Ground(Protocol):
         """Return how many tiles an area has."""
 
     def path(self, area: str) -> Sequence[Hashable]:
-        """Return the node of an area in the tree of all areas, and those above it up to the top."""
+        """Return the node of an area in a tree, and those above it up to the top.
+
+        Where areas are of several trees, it is the first of them.
+        """
 
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the published center of an area; None stands for no center."""
@@ -65,26 +69,20 @@ class Ground(Protocol):
         """Return every tile where a tree holds all, seen or not; None where it holds those seen."""
 
     def side(self, areas: Sequence[str]) -> Side:
-        """Return the areas of one side, ready to say which holds a tile."""
+        """Return the areas of one side, ready to say which hold a tile."""
+
+    def extents(self, areas: Sequence[str]) -> Extents:
+        """Return what areas cover."""
+
+    def check_seen(self, side: Side) -> None:
+        """Raise if the tiles seen in an area of a side ask for another one in its place."""
 
     def joined(self, other: Ground) -> Ground:
         """Return what knows the areas of both, which are areas of one tree."""
 
 
-class Side(Protocol):
-    """The published areas of one side."""
-
-    forest: Forest
-
-    def smallest(self, tiles: IntArray) -> IntArray:
-        """Return the number of the smallest area that holds each tile, -1 for none; notes the tiles as seen."""
-
-    def tiles_seen(self) -> IntArray:
-        """Return for each area the leaves it has in the tree of this side."""
-
-
-class ClimbingSide(Generic[Node]):
-    """Areas of a grid: from a tile or an area, climb a fixed tree until a published area is met."""
+class Climber(Generic[Node]):
+    """Areas that are nodes of a fixed tree: those that hold a tile are met on the way from it to the top."""
 
     def __init__(
         self,
@@ -95,40 +93,23 @@ class ClimbingSide(Generic[Node]):
         self._number = {node: number for number, node in enumerate(nodes)}
         self._above = above
         self._node_of_tile = node_of_tile
-        self._met: dict[Node, int] = {}
-        self._lock = Lock()
-        self._area: dict[int, int] = {}  # of each tile seen so far
-        self.forest = Forest(np.array([self._climb(above(node)) for node in nodes], np.int64))
+        self._met: dict[Node, tuple[int, ...]] = {}  # by node: the areas that hold it, the smallest first
 
-    def smallest(self, tiles: IntArray) -> IntArray:
-        """Return the number of the smallest area that holds each tile, -1 for none; notes the tiles as seen."""
-        asked = tiles.tolist()
-        with self._lock:
-            for tile in asked:
-                if tile not in self._area:
-                    self._area[tile] = self._climb(self._node_of_tile(tile))
-        return np.fromiter(map(self._area.__getitem__, asked), np.int64, len(asked))
+    def holders(self, tiles: IntArray) -> Ragged:
+        """Return the areas that hold each tile."""
+        return Ragged.of([np.array(self._climb(self._node_of_tile(tile)), np.int64) for tile in tiles.tolist()])
 
-    def tiles_seen(self) -> IntArray:
-        """Return how many of the tiles seen lie in each area."""
-        areas = np.fromiter(self._area.values(), np.int64, len(self._area))
-        inside = areas[areas != NONE]
-        return self.forest.add_up(np.bincount(inside, minlength=len(self.forest)).astype(np.int64))
-
-    def _climb(self, node: Node | None) -> int:
-        path = []
-        area = NONE
-        while node is not None:
-            if node in self._number:
-                area = self._number[node]
-                break
-            if node in self._met:
-                area = self._met[node]
-                break
-            path.append(node)
-            node = self._above(node)
-        self._met.update(dict.fromkeys(path, area))
-        return area
+    def _climb(self, node: Node) -> tuple[int, ...]:
+        path: list[Node] = []
+        step: Node | None = node
+        while step is not None and step not in self._met:
+            path.append(step)
+            step = self._above(step)
+        holders = () if step is None else self._met[step]
+        for lower in reversed(path):
+            holders = (self._number[lower], *holders) if lower in self._number else holders
+            self._met[lower] = holders
+        return holders
 
 
 def climb(node: Node, above: Callable[[Node], Node | None]) -> list[Node]:

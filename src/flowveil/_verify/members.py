@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +14,11 @@ import pyarrow.compute as pc
 import shapely
 
 from flowveil._verify.broken import broken, shown
-from flowveil._verify.forest import NONE, Forest
+from flowveil._verify.dendrograms import TREES, Dendrograms
+from flowveil._verify.extents import Spans, ZoneSets
 from flowveil._verify.geo import TOLERANCE, is_outline
 from flowveil._verify.ground import close
-from flowveil._verify.ward import Dendrogram
+from flowveil._verify.sides import Ragged, Side
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -25,12 +27,15 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._places import ZoneTable
+    from flowveil._verify.extents import Extents
     from flowveil._verify.ground import Ground, Point
     from flowveil._verify.tables import AreasTable
 
     Path = tuple[tuple[str, str], ...]  # columns and values from the top down to a node
 
 _TOP = "all"
+_FIRST = next(iter(TREES))  # the only tree of a release by dendrogram; of those by many, that of zones by themselves
+_NODE = r"(0|[1-9][0-9]{0,8})"
 
 
 class Members:
@@ -38,15 +43,19 @@ class Members:
 
     top = _TOP
 
-    def __init__(self, zones: ZoneTable, columns: tuple[str, ...] | None, areas: AreasTable) -> None:
+    def __init__(
+        self, zones: ZoneTable, columns: tuple[str, ...] | None, areas: AreasTable, *, many: bool = False
+    ) -> None:
+        """Take zones and areas; many: the areas are of several dendrograms, which may overlap."""
         self._zones = zones
         self._rank = {zone: rank for rank, zone in enumerate(zones.ids)}
         self._finest = None if columns is None else columns[0]
         self._columns = columns or ()
-        self.tree = ("zones", columns, tuple(zones.ids))
+        self.tree: Hashable = ("zones", columns, many, tuple(zones.ids))
         self._zones_of = {} if columns is None else _zones_by_path(zones, columns)
         self._named = _named_by_columns(self._zones_of)
-        self._dendrogram = Dendrogram(zones.lon, zones.lat) if columns is None else None
+        self._dendrograms = Dendrograms(zones.lon, zones.lat) if columns is None else None
+        self._trees = list(TREES) if many else [_FIRST]
         self._ids = pa.array(zones.ids, pa.string())
         self.members: dict[str, IntArray] = {}
         self._outlines: dict[str, BaseGeometry | None] = {}
@@ -57,20 +66,28 @@ class Members:
 
     def check_id(self, area: str) -> None:
         """Raise unless the members are those that the id names."""
-        if not any(np.array_equal(self.members[area], zones) for zones in self._zones_named(area)):
+        members = self.members[area]
+        if not any(np.array_equal(members, zones) for zones in self._zones_named(area)):
             raise broken(f"the members of the area {shown(area)} are not the zones that its id names")
+        if self._dendrograms is not None:
+            earlier = self._trees[: self._trees.index(area.partition(":")[0])]
+            if name := next((name for name in earlier if self._dendrograms.tree(name).has(members)), None):
+                raise broken(f"the area {shown(area)} is one of the tree {name}, and not called so")
 
     def tiles(self, area: str) -> int:
         """Return how many zones an area has."""
         return len(self.members[area])
 
-    def path(self, area: str) -> list[Hashable]:
+    def path(self, area: str) -> Sequence[Hashable]:
         """Return the node of an area, and those above it: the nodes of one of its zones that hold all of them."""
         if area == _TOP:
             return [_TOP]
         members = self.members[area]
-        if self._dendrogram is not None:
-            return [*self._dendrogram.path(int(area.removeprefix("ward:"))), _TOP]
+        if self._dendrograms is not None:
+            tree, _, number = area.partition(":")
+            if tree != _FIRST:
+                raise broken(f"the area {shown(area)} is not one of the tree {_FIRST}")
+            return [*self._dendrograms.tree(_FIRST).path(int(number)), _TOP]
         nodes = [
             path
             for path in _paths_of(self._zones, self._columns, int(members[0]))
@@ -122,16 +139,49 @@ class Members:
         if self._finest is not None:
             column, _, zone = area.partition(f"{self._finest}=")
             return None if column else self._rank.get(zone)
-        number = re.fullmatch(r"ward:(0|[1-9][0-9]{0,8})", area)
+        number = re.fullmatch(rf"{_FIRST}:{_NODE}", area)
         return int(number[1]) if number and int(number[1]) < len(self._zones.ids) else None
 
     def all_tiles(self) -> IntArray | None:
         """Return every zone: a tree of zones holds all of them."""
         return np.arange(len(self._zones.ids))
 
-    def side(self, areas: Sequence[str]) -> MemberSide:
-        """Return the areas of one side."""
-        return MemberSide(areas, [self.members[area] for area in areas], len(self._zones.ids))
+    def side(self, areas: Sequence[str]) -> Side:
+        """Return the areas of one side: a tree of zones holds all of them, seen or not."""
+        members = [self.members[area] for area in areas]
+        sizes = np.array([len(zones) for zones in members], np.int64)
+        zone = np.concatenate([np.zeros(0, np.int64), *members])
+        order = np.argsort(zone, kind="stable")
+        starts = np.searchsorted(zone[order], np.arange(len(self._zones.ids) + 1))
+        holders = Ragged(starts, np.repeat(np.arange(len(areas)), sizes)[order])
+
+        def find_holders(zones: IntArray) -> Ragged:
+            place, area = holders.take(zones)
+            return Ragged(np.searchsorted(place, np.arange(len(zones) + 1)), area)
+
+        return Side(areas, find_holders, sizes)
+
+    def extents(self, areas: Sequence[str]) -> Extents:
+        """Return areas as intervals of zones in the order of their tree, or as sets if they are of several trees."""
+        members = [self.members[area] for area in areas]
+        if len(self._trees) > 1:
+            return ZoneSets(members, len(self._zones.ids))
+        places = [self._position[zones] for zones in members]
+        spans = np.array([(place.min(), place.max() + 1) for place in places], np.int64).reshape(-1, 2)
+        return Spans(spans[:, :1], spans[:, 1:])
+
+    @cached_property
+    def _position(self) -> IntArray:
+        """By zone: its place in an order in which the zones of every area of the tree follow each other."""
+        if self._dendrograms is not None:
+            return self._dendrograms.tree(_FIRST).position
+        paths = [_paths_of(self._zones, self._columns, rank)[-1] for rank in range(len(self._zones.ids))]
+        position = np.empty(len(paths), np.int64)
+        position[sorted(range(len(paths)), key=lambda rank: paths[rank])] = np.arange(len(paths))
+        return position
+
+    def check_seen(self, side: Side) -> None:
+        """Check nothing: areas are known without the trips."""
 
     def joined(self, other: Ground) -> Members:
         """Return what knows the members of all areas."""
@@ -141,10 +191,11 @@ class Members:
 
     def _zones_named(self, area: str) -> list[IntArray]:
         """Return the sets of zones that an id may name."""
-        if self._dendrogram is None:
+        if self._dendrograms is None:
             return self._named.get(area, [])
-        number = re.fullmatch(r"ward:(0|[1-9][0-9]{0,8})", area)
-        zones = self._dendrogram.zones(int(number[1])) if number else None
+        tree = area.partition(":")[0]
+        number = re.fullmatch(rf"{tree}:{_NODE}", area) if tree in self._trees else None
+        zones = self._dendrograms.tree(tree).zones(int(number[1])) if number else None
         if zones is None:
             raise broken(f"{shown(area)!r} is not the id of an area")
         return [zones]
@@ -169,34 +220,6 @@ class Members:
         if (np.diff(ranks) <= 0).any():
             raise broken(f"the members of the area {shown(area)} are not sorted and distinct")
         return ranks
-
-
-class MemberSide:
-    """The areas of one side, from largest to smallest, laid over the zones."""
-
-    def __init__(self, areas: Sequence[str], members: list[IntArray], zones_total: int) -> None:
-        self._smallest = np.full(zones_total, NONE, np.int64)
-        self._sizes = np.array([len(zones) for zones in members], np.int64)
-        parent = np.full(len(members), NONE, np.int64)
-        for area in sorted(
-            range(len(members)), key=lambda area: (-len(members[area]), areas[area] != _TOP, areas[area])
-        ):
-            around = np.unique(self._smallest[members[area]])
-            if len(around) > 1:
-                other = areas[int(around[-1])]
-                raise broken(f"the areas {shown(areas[area])} and {shown(other)} share a part of their members")
-            parent[area] = around[0]
-            self._smallest[members[area]] = area
-        self.forest = Forest(parent)
-
-    def smallest(self, tiles: IntArray) -> IntArray:
-        """Return the number of the smallest area that holds each zone, -1 for none."""
-        area: IntArray = self._smallest[tiles]
-        return area
-
-    def tiles_seen(self) -> IntArray:
-        """Return the zones of each area: a tree of zones holds all of them, seen or not."""
-        return self._sizes
 
 
 def _zones_by_path(zones: ZoneTable, columns: tuple[str, ...]) -> dict[Path, IntArray]:

@@ -14,9 +14,8 @@ from flowveil._folder import SIDES, remembered
 from flowveil._places import read_zones
 from flowveil._report import CHECKED_REPORT, cells_content, check_report, noisy_flows_content
 from flowveil._verify.broken import broken
-from flowveil._verify.cells import Cells
 from flowveil._verify.folder import load_audit
-from flowveil._verify.forest import FlowIndex
+from flowveil._verify.grids import make_grid
 from flowveil._verify.members import Members
 from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._folder import Json
     from flowveil._places import ZonesLike
-    from flowveil._verify.ground import Ground, Side
+    from flowveil._verify.ground import Ground
     from flowveil._verify.noise_tables import NoisyTables
+    from flowveil._verify.sides import Side
 
 _ROUNDING = 1e-9  # relative; budgets are published as floats
 _MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
@@ -93,6 +93,8 @@ def _check_boxes(release: NoisyTables) -> None:
 def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntArray]:
     """Return the ground of the areas, and all tiles that a trip can start or end in."""
     options = parse_options(release.options)
+    if options.many or options.aspect is not None:
+        raise broken("a release with noise has areas of several trees")
     if options.by_zone:
         story = remembered(load_audit(release.folder))
         source = zones if zones is not None else story.zones
@@ -102,8 +104,7 @@ def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntA
         return Members(table, options.columns, _areas_table(release)), np.arange(len(table.ids))
     if options.resolution is None or options.bbox is None:
         raise broken("the manifest does not describe the grid")
-    ground = Cells(options.resolution, binary=options.binary, bbox=options.bbox)
-    return ground, _tiles_of_box(options.bbox, options.resolution)
+    return make_grid(options), _tiles_of_box(options.bbox, options.resolution)
 
 
 def _areas_table(release: NoisyTables) -> AreasTable:
@@ -144,7 +145,11 @@ def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
     held = [side.tiles_seen()[number].tolist() for side, number in zip(sides, numbers, strict=True)]
     if sum(here * there for here, there in zip(*held, strict=True)) != len(tiles) ** 2:
         raise broken("the flows do not cover every pair of tiles once")
-    FlowIndex(flows, sides[0].forest, sides[1].forest, (numbers[0], numbers[1]), np.zeros(len(flows), np.int64))
+    origins, destinations = (ground.extents(side.areas) for side in sides)
+    everywhere = np.zeros((len(flows), 1), np.int64)
+    pair = origins.find_overlap(destinations, (numbers[0], numbers[1]), (everywhere, everywhere + 1))
+    if pair is not None:
+        raise broken(f"the flows {flows.name(min(pair))} and {flows.name(max(pair))} overlap")
 
 
 def _side(ground: Ground, areas: list[str], tiles: IntArray) -> Side:
@@ -152,7 +157,7 @@ def _side(ground: Ground, areas: list[str], tiles: IntArray) -> Side:
     if not all(_is_area(ground, area) for area in areas):
         raise broken("an area is not one of the grid")
     side = ground.side(areas)
-    side.smallest(tiles)
+    side.spots(tiles)
     if not side.tiles_seen().all():
         raise broken("an area is not one of the grid")
     return side

@@ -19,6 +19,7 @@ _KEYS = ("grid", "hierarchy")
 _MORE_KEYS = ("crs", "bbox", "time", "time_hierarchy", "timezone", "by", "areas_from", "method_options")
 _RESERVED = ("origin", "destination", "time", "time_end", "trips", "persons", "weight")
 _FINEST_H3 = 15
+_ASPECT, _MOST_ASPECT = 2, 8  # of rectangles of tiles: the default, and the largest
 _AUTHORITY = r"[A-Z]{2,10}:[0-9A-Z]{1,20}"  # EPSG:32633
 _PROJ_KEYS = "proj|zone|south|lat_0|lon_0|lat_1|lat_2|lat_ts|k|k_0|x_0|y_0|a|b|rf|ellps|datum|units|no_defs|type"
 _PROJ = rf"\+({_PROJ_KEYS})(=[A-Za-z0-9.-]{{1,20}})?"  # no +title, which holds any text
@@ -32,12 +33,15 @@ class Options:
     binary: bool = False  # H3: groups of sibling cells are areas too
     side: float | None = None  # quadtree: meters
     crs: str | None = None
-    columns: tuple[str, ...] | None = None  # zones: columns from fine to coarse; None for a dendrogram
+    aspect: int | None = None  # grids: areas are rectangles, up to 2**aspect times as long as wide
+    columns: tuple[str, ...] | None = None  # zones: columns from fine to coarse; None for dendrograms
+    many: bool = False  # zones: areas are of several dendrograms
     bbox: tuple[float, float, float, float] | None = None
     time_levels: tuple[str, ...] = ()  # steps, and with a hierarchy what holds them
     is_hierarchy: bool = False  # flows may span several steps
     timezone: str | None = None
     by: tuple[str, ...] = ()  # columns of groups
+    areas_from: bool = False  # areas are those of an earlier release, of other trips
 
     @property
     def by_zone(self) -> bool:
@@ -51,7 +55,8 @@ def parse_options(options: Json) -> Options:
     places = _places(options)
     if options.get("areas_from", True) is not True:
         raise broken("'areas_from' of the manifest is not true")
-    return replace(places, by=_groups(options["by"]) if "by" in options else (), **_time(options))
+    groups = _groups(options["by"]) if "by" in options else ()
+    return replace(places, by=groups, areas_from="areas_from" in options, **_time(options))
 
 
 def _groups(by: Json) -> tuple[str, ...]:
@@ -93,24 +98,37 @@ def _places(options: Json) -> Options:
     if grid is None:
         if box is not None or "crs" in options:
             raise broken("a release on zones has a bbox or a crs")
-        return Options(columns=_columns(hierarchy))
+        return Options(columns=_columns(hierarchy), many=hierarchy == "many")
     name, _, number = grid.partition(":") if isinstance(grid, str) else ("", "", "")
+    aspect = _aspect(hierarchy)
     if name == "h3":
-        if hierarchy not in ("h3", "h3-binary") or "crs" in options:
+        if (aspect is None and hierarchy not in ("h3", "h3-binary")) or "crs" in options:
             raise broken("hierarchy or crs do not go with an H3 grid")
-        return Options(resolution=_resolution(number), binary=hierarchy == "h3-binary", bbox=box)
+        return Options(resolution=_resolution(number), binary=hierarchy == "h3-binary", aspect=aspect, bbox=box)
     if name == "quadtree":
-        if hierarchy != "quadtree" or not isinstance(options.get("crs"), str):
+        if (aspect is None and hierarchy != "quadtree") or not isinstance(options.get("crs"), str):
             raise broken("hierarchy or crs do not go with a quadtree")
-        return Options(side=_side(number), crs=_crs(options["crs"]), bbox=box)
+        return Options(side=_side(number), crs=_crs(options["crs"]), aspect=aspect, bbox=box)
     raise broken("'grid' of the manifest is not a known grid")
 
 
+def _aspect(hierarchy: Json) -> int | None:
+    """Return how long rectangles may be, None for another hierarchy; the default is not written."""
+    if hierarchy == "lattice":
+        return _ASPECT
+    if not isinstance(hierarchy, str) or not re.fullmatch(r"lattice:[1-9]", hierarchy):
+        return None
+    aspect = int(hierarchy[-1])
+    if aspect == _ASPECT or aspect > _MOST_ASPECT:
+        raise broken("'hierarchy' of the manifest has no aspect that areas may have, or the one that is not written")
+    return aspect
+
+
 def _columns(hierarchy: Json) -> tuple[str, ...] | None:
-    if hierarchy == "ward":
+    if hierarchy in ("ward", "many"):
         return None
     if not isinstance(hierarchy, list) or not hierarchy or not all(isinstance(c, str) and c for c in hierarchy):
-        raise broken("'hierarchy' of the manifest is neither ward nor a list of columns")
+        raise broken("'hierarchy' of the manifest is neither many nor ward nor a list of columns")
     if len(set(hierarchy)) < len(hierarchy):
         raise broken("'hierarchy' of the manifest names a column twice")
     return tuple(hierarchy)

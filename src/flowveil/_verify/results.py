@@ -11,7 +11,7 @@ class Verification:
 
     >>> proof = fv.verify("release", "trips.parquet")
     >>> proof.flows, proof.trips_read
-    (36, 2000)
+    (99, 2000)
     """
 
     checks: tuple[str, ...]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from flowveil._verify.apart import find_overlap
 from flowveil._verify.broken import broken
 from flowveil._verify.clock import HOURS_OF_CYCLE, Clock, length_of
 from flowveil._verify.forest import NONE
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from flowveil._arrays import BoolArray, ChunkedColumn, IntArray
-    from flowveil._verify.forest import Forest
+    from flowveil._verify.extents import Extents
     from flowveil._verify.options import Options
     from flowveil._verify.tables import FlowTable
 
@@ -54,11 +53,6 @@ class Slots:
             self._number[interval, row[self._time_columns :]] = len(self._number)
         place = {row: number for number, row in enumerate(distinct)}
         self.of_flow: IntArray = np.array([place[row] for row in rows], np.int64)
-
-    @property
-    def nested(self) -> bool:
-        """Whether slots of one group may hold each other."""
-        return self._options.is_hierarchy
 
     def bounds(self) -> tuple[IntArray, IntArray]:
         """Return by slot the box it fills, low and high: time, and groups numbered in any order."""
@@ -167,14 +161,13 @@ class Slots:
 
 
 def check_apart(
-    flows: FlowTable, forests: tuple[Forest, Forest], ends: tuple[IntArray, IntArray], slots: Slots
+    flows: FlowTable, extents: tuple[Extents, Extents], ends: tuple[IntArray, IntArray], slots: Slots, rows: IntArray
 ) -> None:
-    """Raise if two flows overlap in time, group, origin and destination."""
-    low, high = (bounds[slots.of_flow] for bounds in slots.bounds())
-    first = np.column_stack([low, *(forest.first[end] for forest, end in zip(forests, ends, strict=True))])
-    last = np.column_stack([high, *(forest.end[end] for forest, end in zip(forests, ends, strict=True))])
-    if (pair := find_overlap(first, last)) is not None:
-        one, other = sorted(pair)
+    """Raise if two flows, of some rows, overlap in time, group, origin and destination."""
+    low, high = (bounds[slots.of_flow[rows]] for bounds in slots.bounds())
+    pair = extents[0].find_overlap(extents[1], (ends[0][rows], ends[1][rows]), (low, high))
+    if pair is not None:
+        one, other = sorted(rows[list(pair)].tolist())
         raise broken(f"the flows {flows.name(one)} and {flows.name(other)} overlap")
 
 

@@ -12,22 +12,26 @@ import pyproj
 import shapely
 
 from flowveil._verify.broken import broken, shown
+from flowveil._verify.extents import Spans
 from flowveil._verify.geo import TOLERANCE, is_outline
-from flowveil._verify.ground import ClimbingSide, climb, close
+from flowveil._verify.ground import Climber, climb, close
+from flowveil._verify.sides import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import pyarrow as pa
     from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._verify.extents import Extents
     from flowveil._verify.ground import Ground, Point
 
 _TOP = "world"
 _HIGHEST = 30  # levels; tiles of a square, 4 to this power, stay within 64 bits
-_FARTHEST = 1 << 28  # squares from 0,0: beyond, a projection has gone wild
-_BITS = 32
+FARTHEST = 1 << 28  # squares from 0,0: beyond, a projection has gone wild
+BITS = 32
+NUMBER = r"(0|-?[1-9][0-9]{0,9})"  # of an id, written in one way
 _STEPS = 4  # parts of each edge of an outline, which is slightly bent in degrees
 
 # A node of the tree: level, x, y. The top is above every level.
@@ -50,37 +54,37 @@ class Squares:
         if plane.to_string() != crs:
             raise broken("'crs' of the manifest is not written as pyproj writes it")
         self._side = side
-        self.tree = ("squares", side, crs)
+        self.tree: Hashable = ("squares", side, crs)
         self._bbox = bbox
         self._to_plane = pyproj.Transformer.from_crs("EPSG:4326", plane, always_xy=True)
         self._to_degrees = pyproj.Transformer.from_crs(plane, "EPSG:4326", always_xy=True)
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is `q:level/x/y`, written in one way."""
-        number = r"(0|-?[1-9][0-9]{0,9})"
-        parts = re.fullmatch(rf"q:(0|[1-9][0-9]?)/{number}/{number}", area)
-        if not parts or int(parts[1]) > _HIGHEST or max(abs(int(parts[2])), abs(int(parts[3]))) > _FARTHEST:
+        parts = re.fullmatch(rf"q:(0|[1-9][0-9]?)/{NUMBER}/{NUMBER}", area)
+        if not parts or int(parts[1]) > _HIGHEST or max(abs(int(parts[2])), abs(int(parts[3]))) > FARTHEST:
             raise broken(f"{shown(area)!r} is not the id of a square")
 
     def tiles(self, area: str) -> int:
         """Return how many squares of level 0 an area has."""
-        return int(4 ** _node(area)[0])
+        _, _, width, height = self._box(area)
+        return width * height
 
-    def path(self, area: str) -> list[Node]:
+    def path(self, area: str) -> Sequence[Hashable]:
         """Return the node of an area, and those above it."""
         return climb(_WORLD if area == _TOP else _node(area), _above)
 
     def is_center(self, area: str, point: Point | None) -> bool:
-        """Whether this is the center of the square; none where the projection does not reach."""
-        west, south, width = self._corner(area)
-        lon, lat = self._to_degrees.transform(west + width / 2, south + width / 2)
+        """Whether this is the center of the area; none where the projection does not reach."""
+        x, y, width, height = self._box(area)
+        lon, lat = self._to_degrees.transform((x + width / 2) * self._side, (y + height / 2) * self._side)
         if not (math.isfinite(lon) and math.isfinite(lat)):
             return point is None
         return point is not None and close(point, (lon, lat), TOLERANCE)
 
     def is_shape(self, area: str, shape: BaseGeometry | None) -> bool:
-        """Whether this is the square, from its lower left on; none where the projection does not reach."""
-        ring = self._ring(*self._corner(area))
+        """Whether this is the area, from its lower left on; none where the projection does not reach."""
+        ring = self._ring(*self._box(area))
         return is_outline(shape, shapely.Polygon(ring) if np.isfinite(ring).all() else None)
 
     def most_tiles_of_bbox(self) -> int | None:
@@ -109,7 +113,7 @@ class Squares:
     def bounds(self, tiles: IntArray) -> FloatArray:
         """Return west, south, east and north of squares."""
         corners = [_node_of_tile(tile) for tile in tiles.tolist()]
-        rings = [self._ring(x * self._side, y * self._side, self._side) for _, x, y in corners]
+        rings = [self._ring(x, y, 1, 1) for _, x, y in corners]
         return np.array([[*ring.min(axis=0), *ring.max(axis=0)] for ring in rings], np.float64).reshape(-1, 4)
 
     def tile(self, area: str) -> int | None:
@@ -117,16 +121,26 @@ class Squares:
         if not re.fullmatch(r"q:0/(0|-?[1-9][0-9]{0,8})/(0|-?[1-9][0-9]{0,8})", area):
             return None
         _, x, y = _node(area)
-        return (x + _FARTHEST << _BITS) | (y + _FARTHEST) if max(abs(x), abs(y)) < _FARTHEST else None
+        return (x + FARTHEST << BITS) | (y + FARTHEST) if max(abs(x), abs(y)) < FARTHEST else None
 
     def all_tiles(self) -> IntArray | None:
         """Return nothing: a tree of squares holds those seen."""
         return None
 
-    def side(self, areas: Sequence[str]) -> ClimbingSide[Node]:
+    def side(self, areas: Sequence[str]) -> Side:
         """Return the areas of one side."""
         nodes = [_WORLD if area == _TOP else _node(area) for area in areas]
-        return ClimbingSide(nodes, _above, _node_of_tile)
+        return Side(areas, Climber(nodes, _above, _node_of_tile).holders)
+
+    def extents(self, areas: Sequence[str]) -> Extents:
+        """Return areas as boxes of tiles."""
+        far = 1 << 60
+        boxes = [(-far, -far, 2 * far, 2 * far) if area == _TOP else self._box(area) for area in areas]
+        box = np.array(boxes, np.int64).reshape(-1, 4)
+        return Spans(box[:, :2], box[:, :2] + box[:, 2:])
+
+    def check_seen(self, side: Side) -> None:
+        """Check nothing: an area may be any square that holds the tiles seen in it."""
 
     def joined(self, _: Ground) -> Squares:
         """Return these squares: ids say all."""
@@ -139,28 +153,28 @@ class Squares:
         x, y = (np.array(axis, np.float64) for axis in self._to_plane.transform(points[0], points[1]))
         with np.errstate(invalid="ignore"):
             column, row = np.floor(x / self._side), np.floor(y / self._side)
-            good = (np.abs(column) < _FARTHEST) & (np.abs(row) < _FARTHEST)
-        column, row = (np.where(good, part, 0).astype(np.int64) + _FARTHEST for part in (column, row))
+            good = (np.abs(column) < FARTHEST) & (np.abs(row) < FARTHEST)
+        column, row = (np.where(good, part, 0).astype(np.int64) + FARTHEST for part in (column, row))
         tiles, reached = np.zeros(len(usable), np.int64), np.zeros(len(usable), bool)
-        tiles[usable] = (column << _BITS) | row
+        tiles[usable] = (column << BITS) | row
         reached[usable] = good
         return tiles, reached
 
-    def _ring(self, west: float, south: float, width: float) -> FloatArray:
-        """Return points along the edges of a square in degrees, from its lower left on."""
+    def _ring(self, x: int, y: int, width: int, height: int) -> FloatArray:
+        """Return points along the edges of a rectangle of squares in degrees, from its lower left on."""
         corners = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
         points = [
-            (west + width * (x + (to_x - x) * step / _STEPS), south + width * (y + (to_y - y) * step / _STEPS))
-            for (x, y), (to_x, to_y) in pairwise(corners)
+            (x + width * (left + (right - left) * step / _STEPS), y + height * (low + (up - low) * step / _STEPS))
+            for (left, low), (right, up) in pairwise(corners)
             for step in range(_STEPS)
         ]
-        x, y = zip(*points, strict=True)
-        return np.column_stack(self._to_degrees.transform(x, y))
+        plane = np.array(points) * self._side
+        return np.column_stack(self._to_degrees.transform(plane[:, 0], plane[:, 1]))
 
-    def _corner(self, area: str) -> tuple[float, float, float]:
+    def _box(self, area: str) -> tuple[int, int, int, int]:
+        """Return the first square of an area, its width and its height in squares."""
         level, x, y = _node(area)
-        width = self._side * 2.0**level
-        return x * width, y * width, width
+        return x << level, y << level, 1 << level, 1 << level
 
 
 def _node(area: str) -> Node:
@@ -169,7 +183,7 @@ def _node(area: str) -> Node:
 
 
 def _node_of_tile(tile: int) -> Node:
-    return 0, (tile >> _BITS) - _FARTHEST, (tile & ((1 << _BITS) - 1)) - _FARTHEST
+    return 0, (tile >> BITS) - FARTHEST, (tile & ((1 << BITS) - 1)) - FARTHEST
 
 
 def _above(node: Node) -> Node | None:

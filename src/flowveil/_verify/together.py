@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from flowveil._verify.ground import Ground
     from flowveil._verify.slots import Slots
     from flowveil._verify.tables import FlowTable
+
+_MOST_RELATED = 1024  # areas of which it is kept which others they hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +109,14 @@ def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: Crowds, larg
     """
     if groups.ground.tree != whole.ground.tree:
         return
-    first, end = _bounds(groups, whole)
+    overlaps = _Overlaps(groups, whole)
     group, own, others = _groups(groups, whole)
     there = len(crowds.groups)
     known = max(there, len(set(group)) + 1)
     caps = [cap for cap in largest if cap > 0]
-    axes = 2 if "time" in groups.slots.divided - whole.slots.divided else 3  # steps of time may be what groups are
     for flow in range(len(whole.flows)):
-        low, high = first[1][flow], end[1][flow]
-        inside = ((low <= first[0]) & (end[0] <= high)).all(axis=1)
-        meeting = np.flatnonzero(((first[0] < high) & (low < end[0])).all(axis=1) & (own == others[flow]))
+        inside, meets, is_same = overlaps.of(flow)
+        meeting = np.flatnonzero(meets & (own == others[flow]))
         if not inside[meeting].all() or not (len(meeting) or whole.totals):
             continue
         rest = [
@@ -123,7 +124,7 @@ def _check_whole(groups: Layer, whole: Layer, atoms: Atoms, crowds: Crowds, larg
             for atom in np.flatnonzero(atoms.second == flow).tolist()
             if atoms.first[atom] == NONE or not inside[atoms.first[atom]]
         ]
-        same = meeting[((low == first[0]) & (high == end[0]))[:, :axes].all(axis=1)[meeting]]
+        same = meeting[is_same[meeting]]
         fewest = there - len({group[other] for other in meeting.tolist()})
         most = known - len({group[other] for other in same.tolist()})
         for size, cap in zip(crowds.count(rest), largest, strict=True):
@@ -158,25 +159,37 @@ def _part(values: frozenset[tuple[str, Hashable]], columns: frozenset[str]) -> t
     return common, values - common
 
 
-def _bounds(one: Layer, other: Layer) -> tuple[list[IntArray], list[IntArray]]:
-    """Return first and end of flows of two layers on the same axes: origins, destinations, time."""
-    firsts: list[list[IntArray]] = [[], []]
-    ends: list[list[IntArray]] = [[], []]
-    ground = one.ground.joined(other.ground)
-    for axis in ("origin", "destination"):
-        ids = [getattr(layer.flows, axis) for layer in (one, other)]
-        areas = sorted({*ids[0], *ids[1]})
-        forest = ground.side(areas).forest
-        number = {area: place for place, area in enumerate(areas)}
-        for layer, names in enumerate(ids):
-            flows = np.array([number[name] for name in names], np.int64)
-            firsts[layer].append(forest.first[flows])
-            ends[layer].append(forest.end[flows])
-    for layer, slots in enumerate((one.slots, other.slots)):
-        low, high = (bounds[slots.of_flow, 0] for bounds in slots.bounds())
-        firsts[layer].append(low)
-        ends[layer].append(high)
-    return [np.column_stack(part) for part in firsts], [np.column_stack(part) for part in ends]
+class _Overlaps:
+    """Which flows of groups lie in a flow of the whole, share a part with it, or are between the same areas."""
+
+    def __init__(self, groups: Layer, whole: Layer) -> None:
+        ground = groups.ground.joined(whole.ground)
+        self._areas: list[tuple[IntArray, IntArray]] = []  # by axis: the areas of flows of groups, and of the whole
+        self._related = []
+        for axis in ("origin", "destination"):
+            ids = [getattr(layer.flows, axis) for layer in (groups, whole)]
+            areas = sorted({*ids[0], *ids[1]})
+            number = {area: place for place, area in enumerate(areas)}
+            here, there = (np.array([number[name] for name in names], np.int64) for names in ids)
+            self._areas.append((here, there))
+            self._related.append(lru_cache(maxsize=_MOST_RELATED)(ground.extents(areas).related))
+        self._time = [
+            tuple(bounds[layer.slots.of_flow, 0] for bounds in layer.slots.bounds()) for layer in (groups, whole)
+        ]
+        self._steps_are_groups = "time" in groups.slots.divided - whole.slots.divided
+
+    def of(self, flow: int) -> tuple[BoolArray, BoolArray, BoolArray]:
+        """Return by flow of a group whether it lies in a flow of the whole, meets it, and has the same areas and time.
+
+        Where steps of time are what groups are, they may differ.
+        """
+        (first, end), (low, high) = self._time[0], (bound[flow] for bound in self._time[1])
+        inside, meets = (low <= first) & (end <= high), (first < high) & (low < end)
+        same = np.ones(len(first), bool) if self._steps_are_groups else (first == low) & (end == high)
+        for (here, there), related in zip(self._areas, self._related, strict=True):
+            lies_in, shares = related(int(there[flow]))
+            inside, meets, same = inside & lies_in[here], meets & shares[here], same & (here == there[flow])
+        return inside, meets, same
 
 
 def _same(first: Layer, second: Layer, one: IntArray, other: IntArray) -> BoolArray:

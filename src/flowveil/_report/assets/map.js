@@ -85,7 +85,7 @@ class FlowMap extends Sheet {
     return found;
   }
 
-  // Whether areas of one side lie inside one another; a few hundred of them tell.
+  // Whether areas of one side overlap; a few hundred of them tell.
   overlap() {
     const { side, outline } = this.scene.areas,
       some = this.order.slice(-400);

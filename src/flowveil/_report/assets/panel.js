@@ -205,7 +205,7 @@ class Panel {
     if (this.overlapping === undefined) this.overlapping = this.map.overlap();
     if (this.overlapping)
       notes.push(
-        `Areas lie inside one another, since they can differ from ${this.oneSided ? "group to group" : "flow to flow"}; smaller ones are drawn on top.`,
+        `Areas overlap, since they can differ from ${this.oneSided ? "group to group" : "flow to flow"}; smaller ones are drawn on top.`,
       );
     document.getElementById("map-note").textContent = notes.join(" ");
   }
