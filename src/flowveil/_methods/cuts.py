@@ -122,12 +122,16 @@ class Splits:
             self.cube.trips, self.loss, links.first_split, self.allowed, links.withheld, links.first_part, links.part
         )
 
+    @property
+    def has_wholes(self) -> bool:
+        """Whether each matrix that has cells may be published as a whole."""
+        return bool(np.isfinite(self.loss[self.cube.wholes]).all())
+
     @cached_property
     def least_suppressed(self) -> int:
         """The fewest trips that any of the cuts suppresses."""
-        top = self.cube.edges[:-1][np.diff(self.cube.edges) > 0]
-        if np.isfinite(self.loss[top]).all():
-            return self.cube.total - int(self.cube.trips[top].sum())
+        if self.has_wholes:
+            return self.cube.total - int(self.cube.trips[self.cube.wholes].sum())
         return Splits(self.cube, self.allowed, np.where(np.isfinite(self.loss), 0.0, np.inf)).best(1.0).suppressed
 
 

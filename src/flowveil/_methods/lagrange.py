@@ -25,8 +25,7 @@ def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
     """Return neighbors on the lower hull of (suppressed, loss): the first too fine for `enough`, the second not.
 
     `enough` is true from some price of withheld trips on. Where it is true from price 0 on, both are the finest cut;
-    where it is never true, both are the one that suppresses least. Each step takes the price at which the two cuts
-    cost the same: where the tangents of the dual meet.
+    where it is never true, both are the one that suppresses least.
     """
     fine = splits.best(0.0)
     if enough(fine):
@@ -38,6 +37,14 @@ def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
             return coarse, coarse
         fine, coarse = coarse, splits.best(lam)
         lam *= GROWTH
+    return close_in(splits, fine, coarse, enough)
+
+
+def close_in(splits: Splits, fine: Cut, coarse: Cut, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
+    """Return neighbors on the lower hull between two cuts that are best, the first too fine for `enough`.
+
+    Each step takes the price at which the two cost the same: where the tangents of the dual meet.
+    """
     near: Splits | Between = splits
     while fine.suppressed > coarse.suppressed:
         lam = price_between(fine, coarse)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._methods.cuts import Cut, Splits
     from flowveil._methods.kernels import Cells
-    from flowveil._methods.narrow_kernels import Narrow
-    from flowveil._problem import Run
+    from flowveil._methods.narrow_kernels import Marked, Narrow
+    from flowveil._problem import Cube, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +67,33 @@ def between(splits: Splits, low: float, high: float) -> Between:
     return Between(splits, low, high, at_once(narrow, cube.runs))
 
 
+def cube_between(splits: Splits, low: float, high: float) -> Cube:
+    """Return the cells that cuts best at some price between two need, and all below those that they may publish.
+
+    Splits that are no use are not possible any more. So best cuts at these prices are the same, and so is what they
+    become when published cells are split further.
+    """
+    cube = splits.cube
+    edges, prices = np.unique(cube.edges), (low + cube.price, high + cube.price)
+    if not len(cube):
+        return cube
+    marked = _mark(edges, splits.cells, *prices, below=True)
+    less = cube.part(marked.reached)
+    useful = (cube.links.splittable & marked.useful)[np.repeat(marked.reached, np.diff(cube.links.first_split))]
+    return replace(less, links=less.links._replace(splittable=useful), complete=False)
+
+
 def _narrow(edges: IntArray, cells: Cells, low: float, high: float) -> Narrow:
+    from flowveil._methods import narrow_kernels  # noqa: PLC0415 numba is slow to import
+
+    narrow: Narrow = narrow_kernels.keep(edges, _mark(edges, cells, low, high, below=False), cells)
+    return narrow
+
+
+def _mark(edges: IntArray, cells: Cells, low: float, high: float, *, below: bool) -> Marked:
     from flowveil._methods import kernels, narrow_kernels  # noqa: PLC0415 numba is slow to import
 
     one, other = (kernels.choose(price, edges[0], edges[-1], cells) for price in (low, high))
     ends = narrow_kernels.Ends(one, other, kernels.lose(one, cells), kernels.lose(other, cells))
-    narrow: Narrow = narrow_kernels.keep(edges, narrow_kernels.mark(edges, ends, cells), cells)
-    return narrow
+    marked: Marked = narrow_kernels.mark(edges, ends, below, cells)
+    return marked

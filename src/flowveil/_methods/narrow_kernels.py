@@ -23,6 +23,7 @@ class Marked(NamedTuple):
     """What best cuts may use of a run."""
 
     reached: BoolArray  # by cell of the run
+    whole: BoolArray  # by cell of the run: whether all its splits are useful
     useful: BoolArray  # by split of the run
 
 
@@ -57,8 +58,10 @@ def _share_of(here: int, ends: Ends) -> float:
 share_of = njit(cache=True, nogil=True)(_share_of)
 
 
-def _mark(edges: IntArray, ends: Ends, cells: Cells) -> Marked:
+def _mark(edges: IntArray, ends: Ends, below: bool, cells: Cells) -> Marked:
     """Find the splits that may be best at a price between two, and the cells that these lead to.
+
+    below: find also all that is below a cell that may be published, whether it is ever best or not.
 
     By price, the least cost of a cell is concave, and so is that of a split. So a split costs at least what lies on the
     line between its costs at both ends; and a cell at most what the choices of either end cost, lines too. Where one is
@@ -67,6 +70,7 @@ def _mark(edges: IntArray, ends: Ends, cells: Cells) -> Marked:
     low, high = ends.low, ends.high
     first, begin = edges[0], cells.first_split[edges[0]]
     reached = np.zeros(edges[-1] - first, np.bool_)
+    whole = np.zeros(edges[-1] - first, np.bool_)
     useful = np.zeros(cells.first_split[edges[-1]] - begin, np.bool_)
     for matrix in range(len(edges) - 1):
         if edges[matrix] < edges[matrix + 1]:
@@ -74,6 +78,8 @@ def _mark(edges: IntArray, ends: Ends, cells: Cells) -> Marked:
     for here in range(len(reached)):
         if not reached[here]:
             continue
+        # What is best to publish at some price is so at every higher one.
+        whole[here] |= below and cells.loss[here + first] <= high.cost[here] * _CLEARLY
         share = share_of(here, ends)
         most = low.cost[here] + ends.lost_at_low[here] * share * (high.price - low.price)
         for split in range(cells.first_split[here + first], cells.first_split[here + first + 1]):
@@ -84,14 +90,16 @@ def _mark(edges: IntArray, ends: Ends, cells: Cells) -> Marked:
                 at_low += low.cost[cells.part[entry] - first]
                 at_high += high.cost[cells.part[entry] - first]
             if (
-                at_low <= low.cost[here] * _CLEARLY
+                whole[here]
+                or at_low <= low.cost[here] * _CLEARLY
                 or at_high <= high.cost[here] * _CLEARLY
                 or at_low * (1 - share) + at_high * share <= most * _CLEARLY
             ):
                 useful[split - begin] = True
                 for entry in range(cells.first_part[split], cells.first_part[split + 1]):
                     reached[cells.part[entry] - first] = True
-    return Marked(reached, useful)
+                    whole[cells.part[entry] - first] |= whole[here]
+    return Marked(reached, whole, useful)
 
 
 mark = njit(cache=True, nogil=True)(_mark)

@@ -98,7 +98,7 @@ def _attempt(problem: Problem, need: int) -> _Attempt:
 def _without(problem: Problem, cut: Cut) -> _Attempt:
     """Return the flows of a cut without remainders."""
     group = solution_of(problem, cut).group
-    layers = Layers(problem.cube, cut.published, np.full(len(cut.published), NONE), group)
+    layers = Layers(cut.cube, cut.published, np.full(len(cut.published), NONE), group)
     return _Attempt(layers, layers.trips(problem), notes_of(cut))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,14 @@ from flowveil._problem.crowd_cells import cells_of_crowds
 from flowveil._problem.cube import Cube
 from flowveil._problem.links import find_links, join_links
 from flowveil._problem.search import Search
-from flowveil._problem.sheets import part_by, runs_of
+from flowveil._problem.sheets import part_by
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
     from flowveil._arrays import IntArray
     from flowveil._problem.problem import Problem
     from flowveil._problem.search import Cells
@@ -26,18 +29,34 @@ if TYPE_CHECKING:
 
 def build_cube(problem: Problem) -> Cube:
     """Find all publishable cells of a problem."""
-    if prod([problem.flows.matrix_count, *(len(dimension.family) for dimension in problem.dimensions)]) >= 2**63:
-        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
+    _check_sizes(problem)
     if isinstance(problem.flows.people, Crowds):
         return _link(problem, *cells_of_crowds(problem, problem.flows.people))
+    return build_in_runs(problem, problem.runs, lambda cube: cube)
+
+
+def build_in_runs(problem: Problem, runs: Sequence[Groups], reduce: Callable[[Cube], Cube]) -> Cube:
+    """Return what a function leaves of the cells of each run of matrices, the runs one after the other.
+
+    What it leaves out is never there for all runs at once.
+    """
+    _check_sizes(problem)
     search = Search(problem)
 
     def build(run: Groups) -> Cube:
+        sheets = run
         for axis in problem.axes[2:]:
-            run = part_by(run, axis)
-        return _link(problem, run.node, search.find(run))
+            sheets = part_by(sheets, axis)
+        cube = reduce(_link(problem, sheets.node, search.find(sheets)))
+        search.settle(sheets, len(cube), len(cube.links.axis))
+        return cube
 
-    return _join(at_once(build, runs_of(problem.flows)))
+    return _join(at_once(build, runs))
+
+
+def _check_sizes(problem: Problem) -> None:
+    if prod([problem.flows.matrix_count, *(len(dimension.family) for dimension in problem.dimensions)]) >= 2**63:
+        raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
 
 
 def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
@@ -61,12 +80,17 @@ def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
 
 
 def _join(runs: list[Cube]) -> Cube:
-    """Put the cells of runs of matrices one after the other."""
+    """Put the cells of runs of matrices one after the other; the list is empty afterwards."""
     if len(runs) == 1:
         return runs[0]
-    names = ("node", "trips", "tiles", "loss")
-    columns = {name: [getattr(run, name) for run in runs] for name in names}
-    joined = at_once(lambda parts: np.concatenate(parts, axis=-1), columns.values())
-    whole: dict[str, Any] = dict(zip(columns, joined, strict=True))  # Any: fields of several types
-    links = join_links([run.links for run in runs])
-    return replace(runs[0], edges=np.sum([run.edges for run in runs], axis=0), links=links, **whole)
+    total, price, complete = runs[0].total, runs[0].price, runs[0].complete
+    edges = np.sum([run.edges for run in runs], axis=0)
+    links = [run.links for run in runs]
+    columns = {name: [getattr(run, name) for run in runs] for name in ("node", "trips", "tiles", "loss")}
+    runs.clear()
+
+    def joined(name: str) -> npt.NDArray[Any]:  # Any: columns of several types
+        return np.concatenate(columns.pop(name), axis=-1)  # each is freed when it is joined
+
+    cells = joined("node"), joined("trips"), joined("tiles"), joined("loss")
+    return Cube(*cells, join_links(links), edges, total, price, complete)

@@ -69,6 +69,7 @@ class Cube:
     edges: IntArray  # by matrix: its first cell; and the number of cells
     total: int  # trips of all records
     price: float  # what a withheld trip costs, apart from lambda
+    complete: bool = True  # whether all cells that may be published are there, with all their splits
 
     def __len__(self) -> int:
         return len(self.trips)
@@ -117,6 +118,11 @@ class Cube:
         first = np.unique(self.matrix_of(marks)).tolist()
         bounds = pairwise([*first, len(self.edges) - 1])
         return [Run(slice(*bound), slice(*self.edges[list(bound)].tolist())) for bound in bounds]
+
+    @property
+    def wholes(self) -> IntArray:
+        """The first cell of each matrix that has any."""
+        return self.edges[:-1][np.diff(self.edges) > 0]
 
     def run_of(self, matrix: int) -> Run:
         """Return one matrix as a run."""

@@ -80,19 +80,22 @@ def _sheets_below(ways: Ways, sheets: IntArray) -> Splitting:
     return kernels.Splitting(np.arange(len(first)), first, np.array(list(chain.from_iterable(below)), np.int64))
 
 
-def join_links(runs: Sequence[Links]) -> Links:
-    """Put the links of runs of cells one after the other."""
+def join_links(runs: list[Links]) -> Links:
+    """Put the links of runs of cells one after the other; the list is empty afterwards."""
     cells = [0, *accumulate(len(run.first_split) - 1 for run in runs)]
     splits = [0, *accumulate(len(run.axis) for run in runs)]
     parts = [0, *accumulate(len(run.part) for run in runs)]
     _check(splits[-1], parts[-1])
+    columns = {name: [getattr(run, name) for run in runs] for name in Links._fields}
+    runs.clear()
+    # Each column is freed when it is joined.
     return Links(
-        _joined([run.first_split for run in runs], splits),
-        np.concatenate([run.axis for run in runs]),
-        np.concatenate([run.splittable for run in runs]),
-        np.concatenate([run.withheld for run in runs]),
-        _joined([run.first_part for run in runs], parts),
-        np.concatenate([run.part + np.int32(start) for run, start in zip(runs, cells, strict=False)]),
+        _joined(columns.pop("first_split"), splits),
+        np.concatenate(columns.pop("axis")),
+        np.concatenate(columns.pop("splittable")),
+        np.concatenate(columns.pop("withheld")),
+        _joined(columns.pop("first_part"), parts),
+        np.concatenate([part + np.int32(start) for part, start in zip(columns.pop("part"), cells, strict=False)]),
     )
 
 

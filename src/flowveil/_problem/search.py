@@ -56,7 +56,7 @@ class Search:
         self.with_records = flows.people is not None or problem.loss not in LOSSES_OF_NODES
         self.rank = [np.stack([axis.rank for axis in dimension.axes]) for dimension in in_order(problem.dimensions)]
         self.split_counts = [np.diff(dimension.family.ways.first_way) for dimension in in_order(problem.dimensions)]
-        self.found: list[tuple[int, int]] = []  # cells and splits of all sheets, as these are found
+        self.found: dict[int, tuple[int, int]] = {}  # cells and splits of runs of matrices, by the first of these
 
     def find(self, sheets: Groups) -> Cells:
         """Return the cells of sheets."""
@@ -70,7 +70,7 @@ class Search:
         while needed >= 0:
             needed = kernels.find_cells(given, self.axes, self.records, tests, kernels.Work(desk, found))
             new = slice(done, int(desk.at[kernels.CELLS]))
-            losses.append(self._price(sheets.node[1:, _sheet_of(new, desk)], found, new))
+            losses.append(self._price(sheets, _sheet_of(new, desk), found, new))
             done, desk.at[kernels.FILLED] = new.stop, 0
             found = self._with_room(found, done, needed)
         origin, destination, trips = found.origin[:done], found.destination[:done], found.trips[:done]
@@ -118,15 +118,19 @@ class Search:
         larger.trips[:count] = found.trips[:count]
         return larger
 
-    def _price(self, sheet: IntArray, found: Found, new: slice) -> FloatArray:
-        """Return the loss of new cells; raise if all that were found do not fit into the memory allowed.
+    def settle(self, sheets: Groups, cells: int, splits: int) -> None:
+        """Note how many cells and splits there are of sheets; raise if all do not fit into the memory allowed."""
+        self.found[int(sheets.node[0, 0])] = (cells, splits)
+        cells, splits = (sum(column) for column in zip(*self.found.copy().values(), strict=True))
+        check_cells(self.problem.flows, cells, splits)
 
-        sheet: by cell (the columns), its nodes on axes beside origins and destinations.
-        """
-        flows, node = self.problem.flows, np.vstack([sheet, found.origin[new], found.destination[new]])
-        splits = sum(int(count[row].sum()) for count, row in zip(self.split_counts, node, strict=True))
-        self.found.append((node.shape[1], splits))
-        check_cells(flows, *(sum(column) for column in zip(*self.found, strict=True)))
+    def _price(self, sheets: Groups, sheet: IntArray, found: Found, new: slice) -> FloatArray:
+        """Return the loss of new cells, given the sheet of each."""
+        flows, others = self.problem.flows, sheets.node[1:, sheet]
+        node = np.vstack([others, found.origin[new], found.destination[new]])
+        cells, splits = self.found.get(int(sheets.node[0, 0]), (0, 0))
+        more = sum(int(count[row].sum()) for count, row in zip(self.split_counts, node, strict=True))
+        self.settle(sheets, cells + node.shape[1], splits + more)
         spans = found.begin[new], found.end[new], found.order
         return self.loss(Batch(node, found.trips[new], *spans, flows.trips, self.rank))
 

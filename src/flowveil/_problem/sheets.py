@@ -10,10 +10,11 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
-    from flowveil._flows import Flows
     from flowveil._problem.axis import Axis
+    from flowveil._problem.problem import Problem
 
-_RUN = 2**15  # records of matrices that are worked on together: what is computed stays in the cache of a core
+# Records of matrices that are worked on together, times trees: what is computed stays in the cache of a core.
+_RUN = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +34,11 @@ class Groups:
         return self.order[order], of_order[order]
 
 
-def runs_of(flows: Flows) -> list[Groups]:
+def runs_of(problem: Problem) -> list[Groups]:
     """Return the records of adjacent matrices, in runs of about as many each; a matrix is a group."""
-    edges = flows.edges
-    marks = np.arange(0, len(flows), _RUN)
+    flows, edges = problem.flows, problem.flows.edges
+    trees = max(len(dimension.family.trees) for dimension in problem.dimensions)
+    marks = np.arange(0, len(flows), _RUN // trees)
     first = np.unique(np.searchsorted(edges, marks, side="right") - 1).tolist()
     runs = []
     for low, high in pairwise([*first, flows.matrix_count]):
