@@ -11,11 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._flows import Flows, People
+from flowveil._flows import Flows
 from flowveil._places import Hierarchy
 from flowveil._problem import LOSSES, Axis, Problem, Requirement, kernels, search_kernels
 from tests.plain import plain_loops
-from tests.trees import Oracle, families, family_problems, flows_between, hierarchies, problems, requirements
+from tests.trees import (
+    Oracle,
+    family_problems,
+    flows_between,
+    hierarchies,
+    matrices_apart,
+    problems,
+    requirements,
+    side_by_side,
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -109,20 +118,9 @@ def splits_of(cube):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_matrices_are_apart(data):
+@given(matrices_apart(), requirements)
+def test_matrices_are_apart(apart, requirement):
     """The cells of several matrices are those of each by itself, one after the other; persons may travel in several."""
-    first, people = data.draw(families(4)), data.draw(st.booleans())
-    ends = first, data.draw(families(4))
-    between = flows_between(ends[0].trees[0], ends[1].trees[0], people=people)
-    apart = data.draw(st.lists(between, min_size=1, max_size=3))
-    requirement = data.draw(requirements)
-    weight = apart[0].people.weight if people else None
-    for flows in apart:
-        flows.places.families += ends
-        if people:
-            object.__setattr__(flows.people, "weight", weight)
-
     cube = Problem(side_by_side(apart), requirement, 0, several=True).cube
 
     assert len(cube.edges) == len(apart) + 1
@@ -131,24 +129,6 @@ def test_matrices_are_apart(data):
         assert np.array_equal(cube.node[:, start:stop], alone.node)
         assert cube.loss[start:stop].tolist() == alone.loss.tolist()
         assert splits_of(cube)[start:stop] == splits_of(alone)
-
-
-def side_by_side(apart):
-    """Return flows as matrices of one."""
-    before = np.cumsum([0, *(len(flows) for flows in apart)])
-    people = [flows.people for flows in apart]
-    names = ("origin", "destination", "trips", "weight")
-    return replace(
-        apart[0],
-        **{name: np.concatenate([getattr(flows, name) for flows in apart]) for name in names},
-        edges=before,
-        people=people[0]
-        and People(
-            np.concatenate([who.pair + start for who, start in zip(people, before, strict=False)]),
-            np.concatenate([who.person for who in people]),
-            people[0].weight,
-        ),
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -137,6 +137,34 @@ def family_problems(draw, *, most_tiles=5, most_trips=30, loss=None, people=None
     budget = draw(st.integers(0, flows.total))
     loss = loss or draw(st.sampled_from(LOSSES))
     return Problem(flows, draw(requirements), budget, loss=loss, several=True)
+
+
+@st.composite
+def matrices_apart(draw, most=3):
+    """Draw flows between the same families, with the same persons or none: one matrix each."""
+    ends, people = (draw(families(4)), draw(families(4))), draw(st.booleans())
+    between = flows_between(ends[0].trees[0], ends[1].trees[0], people=people)
+    apart = draw(st.lists(between, min_size=1, max_size=most))
+    for flows in apart:
+        flows.places.families += ends
+    if not people:
+        return apart
+    weight = apart[0].people.weight
+    return [replace(flows, people=replace(flows.people, weight=weight)) for flows in apart]
+
+
+def side_by_side(apart):
+    """Return flows as matrices of one."""
+    before = np.cumsum([0, *(len(flows) for flows in apart)])
+    columns = {
+        name: np.concatenate([getattr(flows, name) for flows in apart])
+        for name in ("origin", "destination", "trips", "weight")
+    }
+    people = [flows.people for flows in apart]
+    if people[0] is not None:
+        pair = np.concatenate([who.pair + start for who, start in zip(people, before, strict=False)])
+        columns["people"] = People(pair, np.concatenate([who.person for who in people]), people[0].weight)
+    return replace(apart[0], edges=before, **columns)
 
 
 prices = st.integers(0, 40) | st.floats(0, 2000, allow_nan=False)

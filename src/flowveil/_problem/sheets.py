@@ -38,7 +38,7 @@ def runs_of(problem: Problem) -> list[Groups]:
     """Return the records of adjacent matrices, in runs of about as many each; a matrix is a group."""
     flows, edges = problem.flows, problem.flows.edges
     trees = max(len(dimension.family.trees) for dimension in problem.dimensions)
-    marks = np.arange(0, len(flows), _RUN // trees)
+    marks = np.arange(0, len(flows), max(_RUN // trees, 1))
     first = np.unique(np.searchsorted(edges, marks, side="right") - 1).tolist()
     runs = []
     for low, high in pairwise([*first, flows.matrix_count]):
