@@ -175,7 +175,7 @@ def _solve(name, problem, options=None):
 
 def measure(problem, solution):
     """Return mean tiles of both ends over published trips, and the trips left out."""
-    families = solution.families or (problem.flows.origins, problem.flows.destinations)
+    families = solution.numbered or (problem.flows.origins, problem.flows.destinations)
     tiles = families[0].tiles[solution.origin] + families[1].tiles[solution.destination]
     kept = solution.group >= 0
     trips = problem.flows.trips[kept]

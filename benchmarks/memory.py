@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import flowveil as fv
 from flowveil._engine import visits
 from flowveil._options import REST
-from flowveil._problem import builder, memory
+from flowveil._problem import memory, search
 from flowveil._processes import peak_memory
 from flowveil.synthetic import CITY_BBOX, write_city
 
@@ -68,8 +68,8 @@ def measure(path, grid, unit, k):
         later, solve, cells = [], [], []
         visits.check_memory = lambda _, needed, *__: later.append((needed + REST) / 1e6)
         memory.check_memory = lambda _, needed, *__: solve.append((needed + REST) / 1e6)
-        check_cells = builder.check_cells
-        builder.check_cells = lambda flows, count: cells.append(count) or check_cells(flows, count)
+        check_cells = search.check_cells
+        search.check_cells = lambda flows, count, splits: cells.append(count) or check_cells(flows, count, splits)
         flows = fv.build_flows(path, grid, memory=MEMORY, **options)
         reading = start_again() - base
         release = fv.anonymize(flows, k=int(k))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,18 @@ from hypothesis import strategies as st
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._flows import Flows
 from flowveil._places import Hierarchy
-from flowveil._problem import Axis, Problem, Requirement, kernels
-from tests.trees import Oracle, flows_between, hierarchies, problems
+from flowveil._problem import LOSSES, Axis, Problem, Requirement, kernels, search_kernels
+from tests.plain import plain_loops
+from tests.trees import (
+    Oracle,
+    family_problems,
+    flows_between,
+    hierarchies,
+    matrices_apart,
+    problems,
+    requirements,
+    side_by_side,
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -63,6 +74,61 @@ def test_cube_agrees_with_measure_pairs(problem):
         pairs = problem.measure_pairs(*areas)
         for origin, destination, good in zip(pairs.origin, pairs.destination, pairs.publishable, strict=True):
             assert ((int(origin), int(destination)) in here) == bool(good)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_families(loss, data):
+    """With several ways to split, cells are all publishable pairs of areas, and splits all ways of both."""
+    problem = data.draw(family_problems(loss=loss))
+    oracle, cube = Oracle(problem), problem.cube
+    every = itertools.product(*(range(len(family)) for family in oracle.families))
+
+    pairs = [pair for pair in every if oracle.cell(*pair)[1]]
+
+    assert list(zip(*cube.node.tolist(), strict=True)) == pairs
+    assert cube.trips.tolist() == [oracle.cell(*pair)[0] for pair in pairs]
+    assert cube.tiles.tolist() == [len(oracle.leaves[0][o]) + len(oracle.leaves[1][d]) for o, d in pairs]
+    assert cube.loss.tolist() == pytest.approx([oracle.cell(*pair)[2] for pair in pairs])
+    assert splits_of(cube) == [sorted(splits_by_definition(oracle, pair)) for pair in pairs]
+
+
+def splits_by_definition(oracle, pair):
+    """Return the splits of a pair: axis, publishable parts, trips in the others; an end that is a tile has one more."""
+    for axis in (0, 1):
+        ways = oracle.ways(axis, pair[axis])
+        for parts in ways or [()]:
+            below = [(*pair[:axis], part, *pair[axis + 1 :]) for part in parts]
+            good = tuple(part for part in below if oracle.cell(*part)[1])
+            yield axis, bool(ways), good, oracle.cell(*pair)[0] - sum(oracle.cell(*part)[0] for part in good)
+
+
+def splits_of(cube):
+    """Return the splits of each cell, sorted: axis, whether it is possible, publishable parts, trips in the others."""
+    links, pairs = cube.links, list(zip(*cube.node.tolist(), strict=True))
+    bounds = list(itertools.pairwise(links.first_part.tolist()))
+    splits = [
+        (axis, possible, tuple(pairs[part] for part in links.part[start:stop].tolist()), withheld)
+        for axis, possible, withheld, (start, stop) in zip(
+            links.axis.tolist(), links.splittable.tolist(), links.withheld.tolist(), bounds, strict=True
+        )
+    ]
+    return [sorted(splits[start:stop]) for start, stop in itertools.pairwise(links.first_split.tolist())]
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices_apart(), requirements)
+def test_matrices_are_apart(apart, requirement):
+    """The cells of several matrices are those of each by itself, one after the other; persons may travel in several."""
+    cube = Problem(side_by_side(apart), requirement, 0, several=True).cube
+
+    assert len(cube.edges) == len(apart) + 1
+    for flows, (start, stop) in zip(apart, itertools.pairwise(cube.edges.tolist()), strict=True):
+        alone = Problem(flows, requirement, 0, several=True).cube
+        assert np.array_equal(cube.node[:, start:stop], alone.node)
+        assert cube.loss[start:stop].tolist() == alone.loss.tolist()
+        assert splits_of(cube)[start:stop] == splits_of(alone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,19 +198,15 @@ def test_unknown_loss_and_missing_weights():
 
 
 @settings(max_examples=30, deadline=None)
-@given(problems())
+@given(problems() | family_problems())
 def test_compiled_loops_equal_plain_ones(problem):
     """Numba changes the speed only."""
     expected = problem.cube
 
-    compiled = {name: getattr(kernels, name) for name in ("split_groups", "descend", "sum_of_meters", "spread_error")}
-    try:
-        for name in compiled:
-            setattr(kernels, name, getattr(kernels, f"_{name}"))
-        plain = Problem(problem.flows, problem.requirement, 0, loss=problem.loss).cube
-    finally:
-        for name, function in compiled.items():
-            setattr(kernels, name, function)
+    with plain_loops(kernels, search_kernels):
+        plain = replace(problem).cube
 
     assert np.array_equal(plain.node, expected.node)
+    assert plain.trips.tolist() == expected.trips.tolist()
     assert plain.loss.tolist() == pytest.approx(expected.loss.tolist())
+    assert all(np.array_equal(one, other) for one, other in zip(plain.links, expected.links, strict=True))

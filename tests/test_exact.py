@@ -16,6 +16,7 @@ from flowveil._methods import front_kernels, mosaic, near, nested, open_kernels
 from flowveil._methods.cuts import mosaic_splits
 from flowveil._methods.exact import finest
 from flowveil._methods.lagrange import bracket
+from tests.plain import plain_loops
 from tests.trees import add_up, prices, problems
 
 
@@ -126,29 +127,21 @@ def test_stopped_search_tells_what_it_missed(seed, limit, name):
 def test_compiled_loops_equal_plain_ones(problem, lam, gap):
     """Numba changes the speed only."""
     splits = mosaic_splits(problem.cube)
-    for run in problem.cube.runs:
-        limits, bounds = (gap, 1e-9), (run.cells.start, run.cells.stop)
-        decision = splits.choose(run, float(lam))
-        compiled, plain = (
-            look(limits, bounds, decision, splits.cells) for look in (open_kernels.look_down, open_kernels._look_down)
-        )
-        for one, other in zip(compiled, plain, strict=True):
-            assert one.tolist() == other.tolist()
-        marks = (
-            mark(bounds, compiled[0], compiled[2], splits.cells)
-            for mark in (open_kernels.open_above, open_kernels._open_above)
-        )
-        assert len({tuple(mark.tolist()) for mark in marks}) == 1
-        opened = near.open_run(splits, run, float(lam), limits).opened
-        terms = front_kernels.Terms(float(lam), 1e-9, 10**6, 10**6)
-        fronts = [
-            find(opened, gap, problem.flows.total, terms)
-            for find in (front_kernels.find_front, front_kernels._find_front)
-        ]
-        used = max(fronts[0][2], fronts[1][2])
-        assert fronts[0][1:] == fronts[1][1:]
-        for one, other in zip(fronts[0][0], fronts[1][0], strict=True):
-            assert one[:used].tolist() == other[:used].tolist()
+    terms = front_kernels.Terms(float(lam), 1e-9, 10**6, 10**6)
+
+    def everything():
+        results = []
+        for run in problem.cube.runs:
+            opened = near.open_run(splits, run, float(lam), (gap, 1e-9)).opened
+            points, start, stop, finished = front_kernels.find_front(opened, gap, problem.flows.total, terms)
+            results.append([column.tolist() for column in opened])
+            results.append([column[:stop].tolist() for column in points])
+            results.append([start, stop, finished])
+        return results
+
+    expected = everything()
+    with plain_loops(open_kernels, front_kernels):
+        assert everything() == expected
 
 
 def test_fewer_are_withheld_where_that_is_finer():

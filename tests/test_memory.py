@@ -85,7 +85,7 @@ def test_arrays_that_do_not_fit_are_never_fetched(city_trips, monkeypatch, unit)
 
 def test_cells_that_do_not_fit_are_not_kept(city_trips, monkeypatch):
     """A small k has more pairs of areas to choose from, which is known only when they are found."""
-    monkeypatch.setattr(memory, "_SOLVING", (0, 0, 100_000))
+    monkeypatch.setattr(memory, "_SOLVING", (0, 0, 100_000, 0))
     flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", memory="100MB")
     free = fv.build_flows(city_trips, "h3:8", hierarchy="h3")
 

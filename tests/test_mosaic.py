@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._methods import kernels, mosaic, nested
+from flowveil._methods import kernels, mosaic, narrow_kernels, nested
 from flowveil._methods.cuts import mosaic_splits, solution_of
+from flowveil._methods.narrow import between
+from flowveil._methods.spend import spend
 from flowveil._places import ROOT, Hierarchy
 from flowveil._problem import LOSSES, Problem, Requirement
-from tests.trees import Oracle, make_flows, prices, problems
+from tests.plain import plain_loops
+from tests.trees import Oracle, family_problems, make_flows, prices, problems
 
 
 @pytest.mark.slow
@@ -34,8 +37,24 @@ def test_best_of_all_guillotine_cuts(loss, data, lam):
     assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), lam=prices)
+def test_best_of_all_recursive_splits_of_families(loss, data, lam):
+    """With several ways to split areas, too, and every tile pair is in the flow that holds it."""
+    problem = data.draw(family_problems(loss=loss, most_tiles=4))
+    oracle = Oracle(problem)
+
+    least = min(cost + lam * lost for cost, lost in oracle.mosaics(ROOT, ROOT))
+
+    cut = mosaic_splits(problem.cube).best(lam)
+    cost, lost = oracle.outcome(solution_of(problem, cut))
+    assert (cut.loss, cut.suppressed) == (pytest.approx(cost), lost)
+    assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
+
+
 @settings(max_examples=200, deadline=None)
-@given(problems())
+@given(problems() | family_problems(most_tiles=4))
 def test_finest_within_the_budget(problem):
     """It succeeds wherever some cut does, no cut within the budget has a lower mean loss, and the notes say so."""
     oracle = Oracle(problem)
@@ -181,25 +200,58 @@ def test_wrong_questions():
         mosaic.frontier(problem, 0)
 
 
+@settings(max_examples=100, deadline=None)
+@given(family_problems() | problems(), prices, prices, st.lists(st.floats(0, 1), max_size=3))
+def test_what_is_left_out_between_two_prices_does_not_matter(problem, one, other, shares):
+    """At every price between them the same cells are published, and again when prices come closer."""
+    low, high = sorted((float(one), float(other)))
+    splits = mosaic_splits(problem.cube)
+    if not len(problem.cube) or low == high:
+        return
+
+    near = between(splits, low, high)
+
+    for share in [0.0, *sorted(shares), 1.0]:
+        lam = low + share * (high - low)
+        cut, expected = near.best(lam), splits.best(lam)
+        assert cut.published.tolist() == expected.published.tolist()
+        assert (cut.loss, cut.suppressed) == (expected.loss, expected.suppressed)
+        assert splits.measure(cut.choice, lam).published.tolist() == expected.published.tolist()
+        if lam < high:
+            near = near.between(lam, high)
+            assert sum(len(run.number) for run in near.runs) <= len(problem.cube)
+
+
+def test_most_cells_are_left_out_between_close_prices():
+    """Otherwise nothing would be gained: of a large flow between two tiles, only the tiles matter."""
+    tree, number = Hierarchy.from_parents(np.array([-1, 0, 0, 1, 1, 2, 2]), np.arange(7, dtype=np.uint64))
+    leaf = [int(number[node]) for node in (3, 4, 5, 6)]
+    trips = [(origin, destination, 0) for origin in leaf for destination in leaf] * 10
+    cube = Problem(make_flows(tree, tree, trips, np.ones(6, np.int64), has_people=False), Requirement(10), 0).cube
+
+    narrow = between(mosaic_splits(cube), 50.0, 60.0)
+
+    assert sum(len(run.split) for run in narrow.runs) < len(cube.links.axis)
+
+
 @settings(max_examples=30, deadline=None)
-@given(problems(), prices)
-def test_compiled_loops_equal_plain_ones(problem, lam):
+@given(family_problems() | problems(), prices, prices)
+def test_compiled_loops_equal_plain_ones(problem, one, other):
     """Numba changes the speed only."""
-    cube = problem.cube
-    bounds = (0, len(cube))
-    cells, links = mosaic_splits(cube).cells, cube.links
+    splits = mosaic_splits(problem.cube)
 
-    choice, cost, lost = kernels.choose(float(lam), *bounds, cells)
-    plain_choice, plain_cost, plain_lost = kernels._choose(float(lam), *bounds, cells)
+    def everything():
+        solved = [splits.best(float(lam)) for lam in (one, other)]
+        near = between(splits, *sorted((one, other + 1)))
+        lost = kernels.lose(kernels.choose(float(one), 0, len(splits.cube), splits.cells), splits.cells)
+        return (
+            [(cut.choice.tolist(), cut.published.tolist(), cut.loss) for cut in solved],
+            [solution_of(problem, cut).group.tolist() for cut in solved],
+            [(run.number.tolist(), run.split.tolist(), [part.tolist() for part in run.cells]) for run in near.runs],
+            lost.tolist(),
+            spend(splits, solved[0], problem.budget, float(one)).published.tolist(),
+        )
 
-    assert choice.tolist() == plain_choice.tolist()
-    assert cost.tolist() == plain_cost.tolist()
-    assert lost.tolist() == plain_lost.tolist()
-    published = kernels.publish(*bounds, choice, cells)
-    assert published.tolist() == kernels._publish(*bounds, choice, cells).tolist()
-    compiled, plain = (
-        find(*bounds, links.first_split, links.first_above, links.above)
-        for find in (kernels.find_parts, kernels._find_parts)
-    )
-    assert compiled.start.tolist() == plain.start.tolist()
-    assert compiled.part.tolist() == plain.part.tolist()
+    expected = everything()
+    with plain_loops(kernels, narrow_kernels):
+        assert everything() == expected

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
 
 from flowveil._flows import WEIGHT_UNIT, Flows, People
-from flowveil._places import ROOT, Hierarchy, meters_between
+from flowveil._places import ROOT, Family, Hierarchy, meters_between
 from flowveil._problem import LOSSES, Problem, Requirement
 
 
@@ -22,6 +22,11 @@ class PointPlaces:
 
     def __init__(self, root_has_center):
         self.root_has_center = root_has_center
+        self.families = []
+
+    def family(self, tree):
+        """Return the family whose first tree this is."""
+        return next((family for family in self.families if family.trees[0] is tree), Family.of(tree))
 
     def centers(self, hierarchy, nodes):
         """Return lon and lat of nodes."""
@@ -42,6 +47,27 @@ def hierarchies(draw, most_nodes=7):
     count = draw(st.integers(1, most_nodes))
     parent = [-1] + [draw(st.integers(max(0, node - 3), node - 1)) for node in range(1, count)]
     key = draw(st.permutations(range(count)))
+    return Hierarchy.from_parents(np.array(parent), np.array(key, np.uint64))[0]
+
+
+@st.composite
+def families(draw, most_tiles=5, most_trees=3):
+    """Draw trees over the same tiles as a family; an area's key has a bit for each of its tiles, the root's none."""
+    tiles = list(range(draw(st.integers(1, most_tiles))))
+    return Family.join([draw(trees_over(tiles)) for _ in range(draw(st.integers(1, most_trees)))])
+
+
+@st.composite
+def trees_over(draw, tiles):
+    """Draw a tree over tiles: every area is parted at random, down to single tiles."""
+    parent, areas = [-1], [draw(st.permutations(tiles))]
+    for node, area in enumerate(areas):
+        if len(area) > 1 or node == ROOT:
+            cuts = draw(st.sets(st.integers(1, len(area) - 1), min_size=1)) if len(area) > 1 else set()
+            parts = [area[start:stop] for start, stop in itertools.pairwise([0, *sorted(cuts), len(area)])]
+            areas += parts
+            parent += [node] * len(parts)
+    key = [0, *(sum(1 << tile for tile in area) for area in areas[1:])]
     return Hierarchy.from_parents(np.array(parent), np.array(key, np.uint64))[0]
 
 
@@ -102,6 +128,45 @@ def problems(draw, *, most_nodes=7, most_trips=30, loss=None):
     return Problem(flows, draw(requirements), budget, loss=loss or draw(st.sampled_from(LOSSES)))
 
 
+@st.composite
+def family_problems(draw, *, most_tiles=5, most_trips=30, loss=None, people=None):
+    """Draw a problem whose areas may be split in several ways, with any loss and any tests."""
+    ends = draw(families(most_tiles)), draw(families(most_tiles))
+    flows = draw(flows_between(ends[0].trees[0], ends[1].trees[0], most_trips=most_trips, people=people))
+    flows.places.families += ends
+    budget = draw(st.integers(0, flows.total))
+    loss = loss or draw(st.sampled_from(LOSSES))
+    return Problem(flows, draw(requirements), budget, loss=loss, several=True)
+
+
+@st.composite
+def matrices_apart(draw, most=3):
+    """Draw flows between the same families, with the same persons or none: one matrix each."""
+    ends, people = (draw(families(4)), draw(families(4))), draw(st.booleans())
+    between = flows_between(ends[0].trees[0], ends[1].trees[0], people=people)
+    apart = draw(st.lists(between, min_size=1, max_size=most))
+    for flows in apart:
+        flows.places.families += ends
+    if not people:
+        return apart
+    weight = apart[0].people.weight
+    return [replace(flows, people=replace(flows.people, weight=weight)) for flows in apart]
+
+
+def side_by_side(apart):
+    """Return flows as matrices of one."""
+    before = np.cumsum([0, *(len(flows) for flows in apart)])
+    columns = {
+        name: np.concatenate([getattr(flows, name) for flows in apart])
+        for name in ("origin", "destination", "trips", "weight")
+    }
+    people = [flows.people for flows in apart]
+    if people[0] is not None:
+        pair = np.concatenate([who.pair + start for who, start in zip(people, before, strict=False)])
+        columns["people"] = People(pair, np.concatenate([who.person for who in people]), people[0].weight)
+    return replace(apart[0], edges=before, **columns)
+
+
 prices = st.integers(0, 40) | st.floats(0, 2000, allow_nan=False)
 
 
@@ -113,9 +178,21 @@ class Oracle:
 
     def __post_init__(self):
         self.trees = (self.problem.flows.origins, self.problem.flows.destinations)
-        self.leaves = [[self._leaves(tree, node) for node in range(len(tree))] for tree in self.trees]
+        several = self.problem.several
+        self.families = [self.problem.flows.places.family(tree) if several else Family.of(tree) for tree in self.trees]
+        self.leaves = [self._leaves_of_areas(family) for family in self.families]
         self.cell = cache(self.cell)
         self.mosaics = cache(self.mosaics)
+
+    def _leaves_of_areas(self, family):
+        """Return by area its tiles, as leaves of the first tree; every tree that has it has the same ones."""
+        first, leaves = family.trees[0], {}
+        leaf_of = {int(first.key[leaf]): leaf for leaf in np.flatnonzero(first.is_leaf).tolist()}
+        for tree, number in zip(family.trees, family.number, strict=True):
+            for node, area in enumerate(number.tolist()):
+                tiles = {leaf_of[int(tree.key[leaf])] for leaf in self._leaves(tree, node)}
+                assert leaves.setdefault(area, tiles) == tiles
+        return [leaves[area] for area in range(len(family))]
 
     @staticmethod
     def _leaves(tree, node):
@@ -165,15 +242,15 @@ class Oracle:
                 table[int(flows.origin[row]), int(flows.destination[row])] = int(flows.trips[row])
             return sum(abs(mean - value) for value in table.values())
         if self.problem.loss == "area":
-            ends = zip(self.trees, (origin, destination), strict=True)
+            ends = zip(self.families, (origin, destination), strict=True)
             return trips * float(sum(flows.places.sizes(tree, np.array([node]))[0] for tree, node in ends))
         total = 0.0
-        for tree, node, leaf in (
-            (flows.origins, origin, flows.origin[rows]),
-            (flows.destinations, destination, flows.destination[rows]),
+        for family, area, leaf in (
+            (self.families[0], origin, flows.origin[rows]),
+            (self.families[1], destination, flows.destination[rows]),
         ):
-            here = flows.places.centers(tree, leaf)
-            there = flows.places.centers(tree, np.full(len(rows), node))
+            here = flows.places.centers(family.trees[0], leaf)
+            there = flows.places.centers(family, np.full(len(rows), area))
             total += float(meters_between(*here, *there) @ flows.trips[rows])
         return float("inf") if np.isnan(total) else total
 
@@ -203,9 +280,8 @@ class Oracle:
             return self.drop(trips)
         found = {(loss, 0)} if np.isfinite(loss) else set()
         for axis, node in enumerate((origin, destination)):
-            if children := self.children(axis, node):
-                parts = [self.mosaics(c, destination) if axis == 0 else self.mosaics(origin, c) for c in children]
-                found |= add_up(parts)
+            for parts in self.ways(axis, node):
+                found |= add_up([self.mosaics(p, destination) if axis == 0 else self.mosaics(origin, p) for p in parts])
         return found or self.drop(trips)
 
     def nested(self, first):
@@ -221,16 +297,25 @@ class Oracle:
         if not good:
             return self.drop(trips)
         found = {(loss, 0)} if np.isfinite(loss) else set()
-        if children := self.children(1 - first, node):
-            found |= add_up([self.second(first, area, child) for child in children])
+        for parts in self.ways(1 - first, node):
+            found |= add_up([self.second(first, area, part) for part in parts])
         return found or self.drop(trips)
 
     def cuts(self, axis, node):
-        """Return every cut of a tree below a node, each a tuple of nodes."""
+        """Return every cut of an area, each a tuple of areas."""
         found = [(node,)]
-        if children := self.children(axis, node):
-            parts = itertools.product(*(self.cuts(axis, child) for child in children))
-            found += [tuple(itertools.chain(*part)) for part in parts]
+        for parts in self.ways(axis, node):
+            cuts = itertools.product(*(self.cuts(axis, part) for part in parts))
+            found += [tuple(itertools.chain(*cut)) for cut in cuts]
+        return found
+
+    def ways(self, axis, area):
+        """Return the ways to split an area, each a sorted tuple of areas: those of all trees, each once."""
+        family, found = self.families[axis], []
+        for tree, number in zip(family.trees, family.number, strict=True):
+            for node in np.flatnonzero(number == area).tolist():
+                parts = tuple(sorted(number[tree.first_child[node] : tree.end_child[node]].tolist()))
+                found += [parts] if parts and parts not in found else []
         return found
 
     def children(self, axis, node):

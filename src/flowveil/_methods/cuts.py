@@ -14,17 +14,16 @@ from flowveil._problem import Solution
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._methods.kernels import Cells, Records
+    from flowveil._methods.kernels import Cells, Decision, Records
     from flowveil._places import Ways
     from flowveil._problem import Cube, Problem, Run
 
     ChoiceArray = npt.NDArray[np.int8]
-    Decision = tuple[ChoiceArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +72,10 @@ class Splits:
 
     def best(self, lam: float) -> Cut:
         """Return the cut of least loss plus `lam` times suppressed trips; the finer one of equals."""
-        return self._cut(lam, lambda run: self.choose(run, lam)[0])
+        return self._cut(lam, lambda run: self.choose(run, lam).choice)
 
     def choose(self, run: Run, lam: float) -> Decision:
-        """Return the best choice in every cell of a run, and by split of the run its cost and the trips withheld."""
+        """Return the best choice in every cell of a run."""
         from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
         decision: Decision = kernels.choose(lam + self.cube.price, run.cells.start, run.cells.stop, self.cells)
@@ -98,11 +97,16 @@ class Splits:
 
         def follow(run: Run) -> tuple[ChoiceArray, IntArray]:
             choice = choose(run)
-            return choice, kernels.publish(run.cells.start, run.cells.stop, choice, self.cells)
+            edges = cube.edges[run.matrices.start : run.matrices.stop + 1]
+            return choice, kernels.publish(edges, choice, self.cells)
 
         followed = at_once(follow, cube.runs)
         choice = np.concatenate([np.zeros(0, np.int8), *(choice for choice, _ in followed)])
-        published = np.concatenate([np.zeros(0, np.int64), *(published for _, published in followed)])
+        return self.cut(lam, choice, [published for _, published in followed])
+
+    def cut(self, lam: float, choice: ChoiceArray, published_by_run: Sequence[IntArray]) -> Cut:
+        """Return the cut of choices, given the cells that they publish."""
+        cube, published = self.cube, np.concatenate([np.zeros(0, np.int64), *published_by_run])
         suppressed = cube.total - int(cube.trips[published].sum())
         # Over all runs at once: the last bit of a sum of floats depends on what is added to what.
         loss = float(self.loss[published].sum()) + cube.price * suppressed
@@ -115,12 +119,19 @@ class Splits:
 
         links = self.cube.links
         return kernels.Cells(
-            self.cube.trips, self.loss, links.first_split, self.allowed, links.withheld, links.first_above, links.above
+            self.cube.trips, self.loss, links.first_split, self.allowed, links.withheld, links.first_part, links.part
         )
+
+    @property
+    def has_wholes(self) -> bool:
+        """Whether each matrix that has cells may be published as a whole."""
+        return bool(np.isfinite(self.loss[self.cube.wholes]).all())
 
     @cached_property
     def least_suppressed(self) -> int:
         """The fewest trips that any of the cuts suppresses."""
+        if self.has_wholes:
+            return self.cube.total - int(self.cube.trips[self.cube.wholes].sum())
         return Splits(self.cube, self.allowed, np.where(np.isfinite(self.loss), 0.0, np.inf)).best(1.0).suppressed
 
 
@@ -190,13 +201,11 @@ def _cell_of_records(problem: Problem, cut: Cut, run: Run) -> IntArray:
     """Return for the tile pairs of a run of matrices the published cell that holds each, -1 where none does."""
     from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-    cube, links, (first, stop) = cut.cube, cut.cube.links, (run.cells.start, run.cells.stop)
-    parts = kernels.find_parts(first, stop, links.first_split, links.first_above, links.above)
+    cube = cut.cube
     cell: IntArray = kernels.cell_of_records(
         records_of(problem, cube, run),
-        kernels.Chosen(first, int(links.first_split[first]), cut.choice[first:stop], parts),
-        links.first_split,
-        links.axis,
+        kernels.Chosen(run.cells.start, cut.choice[run.cells]),
+        cube.links,
         cube.node,
         tuple(dimension.family.ways for dimension in problem.dimensions),
     )

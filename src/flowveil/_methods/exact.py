@@ -47,7 +47,7 @@ def finest(splits: Splits, fine: Cut, coarse: Cut, budget: int) -> Cut:
         means = near.loss / cut.trips_of_mean(near.withheld)
         number = int(np.argmin(means))
         cut = min(cut, near.cut(number), key=lambda cut: cut.mean) if means[number] < cut.mean else cut
-    left = cut.ceiling(lam, budget) - value - gap
+    left = cut.ceiling(lam, budget) - value - (gap if splits.cube.complete else 0.0)
     return replace(cut, gap=left / (cut.mean * cut.trips_of_mean(budget)) if left > _NONE * value else 0.0)
 
 

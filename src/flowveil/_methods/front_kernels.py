@@ -31,6 +31,15 @@ class Front(NamedTuple):
     other: IntArray  # with a choice: the cell
 
 
+class Part(NamedTuple):
+    """Points `start` to `stop` - 1, and one of the same points that is added to each, -1 for none."""
+
+    points: Front
+    start: int
+    stop: int
+    added: int
+
+
 class Terms(NamedTuple):
     """What holds for all points."""
 
@@ -61,35 +70,28 @@ def _with_room(front: Front, used: int, more: int) -> Front:
 with_room = njit(cache=True, nogil=True)(_with_room)
 
 
-def _merge(
-    first: Front, count: int, second: Front, span: tuple[int, int], added: tuple[Front, int], room: float, terms: Terms
-) -> tuple[Front, int]:
-    """Return the best points of two fronts, the first one's of equals, and how many these are.
+def _merge(first: Front, count: int, second: Part, room: float, terms: Terms) -> tuple[Front, int]:
+    """Return the best of the first points of a front and of some others, and how many these are.
 
-    second: its points in a span; with `added`, a point (of a front) that is added to each, unless its place is -1.
+    Of equals it is that of the front. What costs `room` or more goes.
     """
-    origin, place = added
-    withheld = origin.withheld[place] if place >= 0 else 0
-    cost = origin.cost[place] if place >= 0 else 0.0
-    best = empty_front(count + span[1] - span[0])
-    here, there, used = 0, span[0], 0
+    points, there, stop, added = second
+    withheld = points.withheld[added] if added >= 0 else 0
+    cost = points.cost[added] if added >= 0 else 0.0
+    best = empty_front(count + stop - there)
+    here, used = 0, 0
     least = np.inf
-    while here < count or there < span[1]:
-        if there == span[1] or (
-            here < count
-            and (
-                first.withheld[here] < second.withheld[there] + withheld
-                or (
-                    first.withheld[here] == second.withheld[there] + withheld
-                    and first.cost[here] <= second.cost[there] + cost + terms.rounding
-                )
-            )
-        ):
+    while here < count or there < stop:
+        later = there == stop
+        if here < count and not later:
+            apart = first.withheld[here] - points.withheld[there] - withheld
+            later = apart < 0 or (apart == 0 and first.cost[here] <= points.cost[there] + cost + terms.rounding)
+        if later:
             trips, value, one, other = first.withheld[here], first.cost[here], first.one[here], first.other[here]
             here += 1
         else:
-            trips, value = second.withheld[there] + withheld, second.cost[there] + cost
-            one, other = (place, there) if place >= 0 else (second.one[there], second.other[there])
+            trips, value = points.withheld[there] + withheld, points.cost[there] + cost
+            one, other = (added, there) if added >= 0 else (points.one[there], points.other[there])
             there += 1
         loss = value - terms.price * trips
         if value < room and loss < least - terms.rounding:
@@ -111,7 +113,7 @@ def _add_up(
     best, count, work = empty_front(0), 0, 1
     for place in range(one[0], one[1]):
         work += count + other[1] - other[0]
-        best, count = merge(best, count, points, other, (points, place), room, terms)
+        best, count = merge(best, count, Part(points, other[0], other[1], place), room, terms)
     return best, count, work
 
 
@@ -138,14 +140,14 @@ def _front_of(
     """
     front, count, work = empty_front(0), 0, 1
     for split in range(opened.first_split[place], opened.first_split[place + 1]):
-        span = (spans[0, split], spans[1, split])
-        work += count + span[1] - span[0]
-        front, count = merge(front, count, points, span, (points, -1), opened.room[place], terms)
+        part = Part(points, spans[0, split], spans[1, split], -1)
+        work += count + part.stop - part.start
+        front, count = merge(front, count, part, opened.room[place], terms)
     if opened.whole[place] < opened.room[place]:
         whole = empty_front(1)
         whole.withheld[0], whole.cost[0] = -opened.withheld[place], opened.whole[place]
         whole.one[0], whole.other[0] = _WHOLE, opened.cell[place]
-        front, count = merge(front, count, whole, (0, 1), (whole, -1), opened.room[place], terms)
+        front, count = merge(front, count, Part(whole, 0, 1, -1), opened.room[place], terms)
     while count and front.withheld[count - 1] + opened.withheld[place] > most:
         count -= 1
     return front, count, work

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._places import Ways
+    from flowveil._problem import Links
 
     ChoiceArray = npt.NDArray[np.int8]
-    AxisArray = npt.NDArray[np.int8]
     LinkArray = npt.NDArray[np.int32]
+    TripArray = npt.NDArray[np.int32 | np.int64]
 
 
 class Cells(NamedTuple):
@@ -29,106 +30,121 @@ class Cells(NamedTuple):
     loss: FloatArray  # infinite where a cell may not be published
     first_split: LinkArray
     allowed: BoolArray  # by split
-    withheld: FloatArray  # by split: trips that it withholds
-    first_above: LinkArray
-    above: LinkArray  # the splits that a cell is a part of, -1 for none
+    withheld: TripArray  # by split: trips that it withholds
+    first_part: LinkArray  # by split
+    part: LinkArray
 
 
-class Parts(NamedTuple):
-    """The parts of the splits of a run: those of its split s are `part[start[s]]` to `part[start[s + 1] - 1]`."""
+class Decision(NamedTuple):
+    """The best choices in a run of cells at a price of withheld trips."""
 
-    start: IntArray
-    part: LinkArray  # cells; ascending
+    price: float
+    first: int  # cell of the run
+    choice: ChoiceArray  # by cell of the run: publish (0), one of its splits (from 1), withhold (-1)
+    cost: FloatArray  # by cell of the run
 
 
-def _choose(price: float, first: int, stop: int, cells: Cells) -> tuple[ChoiceArray, FloatArray, FloatArray]:
-    """Decide for every cell of a run, from the smallest up, whether to publish it (0) or how to split it (from 1).
+def _choose(price: float, first: int, stop: int, cells: Cells) -> Decision:
+    """Decide for every cell of a run, from the smallest up, whether to publish it or how to split it.
 
     A withheld trip costs `price`. On equal cost a split wins, and the first one. A cell that may be neither published
-    nor split is withheld (-1). Returns the choices, and by split of the run its cost and the trips withheld.
+    nor split is withheld.
     """
-    begin = cells.first_split[first]
-    choice = np.zeros(stop - first, np.int8)
-    cost = np.zeros(cells.first_split[stop] - begin)
-    lost = np.zeros(cells.first_split[stop] - begin)
+    first_part, part, withheld, loss = cells.first_part, cells.part, cells.withheld, cells.loss
+    choice = np.empty(stop - first, np.int8)
+    best = np.empty(stop - first)
+    end_split = cells.first_split[stop]  # splits and parts are gone through from the last to the first, as cells are
+    end_part = first_part[end_split]
     for cell in range(stop - 1, first - 1, -1):
-        best = np.inf
-        best_lost = 0.0
-        best_choice = 0
-        for split in range(cells.first_split[cell], cells.first_split[cell + 1]):
-            here = split - begin
-            if cells.allowed[split]:
-                cost[here] += price * cells.withheld[split]
-                lost[here] += cells.withheld[split]
-                if cost[here] < best:
-                    best, best_lost, best_choice = cost[here], lost[here], split - cells.first_split[cell] + 1
-            else:
-                cost[here] = np.inf
-        if cells.loss[cell] < best:
-            best, best_lost, best_choice = cells.loss[cell], 0.0, 0
-        elif best == np.inf:
-            best, best_lost, best_choice = price * cells.trips[cell], float(cells.trips[cell]), -1
-        choice[cell - first] = best_choice
-        for entry in range(cells.first_above[cell], cells.first_above[cell + 1]):
-            above = cells.above[entry]
-            if above >= 0:
-                cost[above - begin] += best
-                lost[above - begin] += best_lost
-    return choice, cost, lost
+        least, way = np.inf, 0
+        first_split = cells.first_split[cell]
+        for split in range(end_split - 1, first_split - 1, -1):
+            cost = 0.0
+            for entry in range(end_part - 1, first_part[split] - 1, -1):
+                cost += best[part[entry] - first]
+            end_part = first_part[split]
+            cost += price * withheld[split]
+            if cost <= least and cells.allowed[split]:
+                least, way = cost, split - first_split + 1
+        end_split = first_split
+        if loss[cell] < least:
+            least, way = loss[cell], 0
+        elif least == np.inf:
+            least, way = price * cells.trips[cell], -1
+        best[cell - first], choice[cell - first] = least, way
+    return Decision(price, first, choice, best)
 
 
 choose = njit(cache=True, nogil=True)(_choose)
 
 
-def _publish(first: int, stop: int, choice: ChoiceArray, cells: Cells) -> IntArray:
-    """Follow the choices (by cell of the run) down from cells that are no part; return the cells that are published."""
-    begin = cells.first_split[first]
-    chosen = np.zeros(cells.first_split[stop] - begin, np.bool_)
+def _lose(decision: Decision, cells: Cells) -> IntArray:
+    """Return by cell of a run how many of its trips are withheld."""
+    first, choice = decision.first, decision.choice
+    lost = np.zeros(len(choice), np.int64)
+    for here in range(len(choice) - 1, -1, -1):
+        if choice[here] < 0:
+            lost[here] = cells.trips[here + first]
+        elif choice[here] > 0:
+            split = cells.first_split[here + first] + choice[here] - 1
+            lost[here] = cells.withheld[split]
+            for entry in range(cells.first_part[split], cells.first_part[split + 1]):
+                lost[here] += lost[cells.part[entry] - first]
+    return lost
+
+
+lose = njit(cache=True, nogil=True)(_lose)
+
+
+def _price_splits(
+    splits: IntArray, decision: Decision, lost_by_cell: IntArray, cells: Cells
+) -> tuple[FloatArray, IntArray]:
+    """Return what some splits cost with the best choices in their parts, and the trips that they withhold."""
+    cost = np.zeros(len(splits))
+    lost = np.zeros(len(splits), np.int64)
+    for row in range(len(splits)):
+        split = splits[row]
+        for entry in range(cells.first_part[split + 1] - 1, cells.first_part[split] - 1, -1):
+            part = cells.part[entry] - decision.first
+            cost[row] += decision.cost[part]
+            lost[row] += lost_by_cell[part]
+        cost[row] += decision.price * cells.withheld[split]
+        lost[row] += cells.withheld[split]
+        if not cells.allowed[split]:
+            cost[row] = np.inf
+    return cost, lost
+
+
+price_splits = njit(cache=True, nogil=True)(_price_splits)
+
+
+def _publish(edges: IntArray, choice: ChoiceArray, cells: Cells) -> IntArray:
+    """Follow the choices (by cell of the run) down from the first cells of matrices; return the cells published.
+
+    edges: by matrix of the run, its first cell; and the end of the run.
+    """
+    first, stop = edges[0], edges[-1]
+    reached = np.zeros(stop - first, np.bool_)
+    for matrix in range(len(edges) - 1):
+        if edges[matrix] < edges[matrix + 1]:
+            reached[edges[matrix] - first] = True
     published = np.empty(stop - first, np.int64)
     count = 0
     for cell in range(first, stop):
-        top = True
-        reached = False
-        for entry in range(cells.first_above[cell], cells.first_above[cell + 1]):
-            above = cells.above[entry]
-            if above >= 0:
-                top = False
-                reached |= chosen[above - begin]
-        if not (top or reached):
+        way = choice[cell - first]
+        if not reached[cell - first] or way < 0:
             continue
-        if choice[cell - first] > 0:
-            chosen[cells.first_split[cell] - begin + choice[cell - first] - 1] = True
-        elif choice[cell - first] == 0:
+        if way == 0:
             published[count] = cell
             count += 1
+            continue
+        split = cells.first_split[cell] + way - 1
+        for entry in range(cells.first_part[split], cells.first_part[split + 1]):
+            reached[cells.part[entry] - first] = True
     return published[:count].copy()
 
 
 publish = njit(cache=True, nogil=True)(_publish)
-
-
-def _find_parts(first: int, stop: int, first_split: LinkArray, first_above: LinkArray, above: LinkArray) -> Parts:
-    """Return the parts of each split of a run."""
-    begin = first_split[first]
-    splits = first_split[stop] - begin
-    start = np.zeros(splits + 1, np.int64)
-    for entry in range(first_above[first], first_above[stop]):
-        if above[entry] >= 0:
-            start[above[entry] - begin + 1] += 1
-    for split in range(splits):
-        start[split + 1] += start[split]
-    part = np.empty(start[splits], np.int32)
-    place = start.copy()
-    for cell in range(first, stop):
-        for entry in range(first_above[cell], first_above[cell + 1]):
-            if above[entry] >= 0:
-                split = above[entry] - begin
-                part[place[split]] = cell
-                place[split] += 1
-    return Parts(start, part)
-
-
-find_parts = njit(cache=True, nogil=True)(_find_parts)
 
 
 def _child_holding(rank: int, node: int, ways: Ways) -> int:
@@ -157,20 +173,19 @@ class Chosen(NamedTuple):
     """The choices in a run of cells."""
 
     first: int  # cell of the run
-    begin: int  # its first split
     choice: ChoiceArray  # by cell of the run
-    parts: Parts
 
 
 def _cell_of_records(
-    records: Records, chosen: Chosen, first_split: LinkArray, axis_of: AxisArray, node: IntArray, ways: tuple[Ways, ...]
+    records: Records, chosen: Chosen, links: Links, node: IntArray, ways: tuple[Ways, ...]
 ) -> IntArray:
     """Return for every record the published cell that holds it, -1 where none does.
 
-    first_split: by cell. axis_of: by split. node: by axis (the rows) and cell. ways: by axis.
+    node: by axis (the rows) and cell. ways: by axis.
     """
     top, rank = records
-    first, begin, choice, parts = chosen
+    first, choice = chosen
+    first_split, axis_of, part = links.first_split, links.axis, links.part
     cell_of = np.full(len(top), -1, np.int64)
     for record in range(len(top)):
         cell = top[record]
@@ -184,14 +199,14 @@ def _cell_of_records(
             splitter = of_axis.way[of_axis.first_way[node[axis, cell]] + split - way]
             child = child_holding(rank[axis][of_axis.tree[splitter], record], splitter, of_axis)
             area = of_axis.area[child]
-            low, high = parts.start[split - begin], parts.start[split - begin + 1]
+            low, high = links.first_part[split], links.first_part[split + 1]
             while high - low > 1:
                 middle = (low + high) // 2
-                if node[axis, parts.part[middle]] <= area:
+                if node[axis, part[middle]] <= area:
                     low = middle
                 else:
                     high = middle
-            cell = parts.part[low] if low < high and node[axis, parts.part[low]] == area else -1
+            cell = part[low] if low < high and node[axis, part[low]] == area else -1
         if cell >= 0 and choice[cell - first] == 0:
             cell_of[record] = cell
     return cell_of

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._methods.narrow import Between, between
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,14 +17,15 @@ if TYPE_CHECKING:
 GROWTH = 8.0  # of the price until a cut suppresses little enough
 SAME = 1e-12  # relative difference of costs that is rounding
 _SAMPLE = 100_000  # cells
+_NARROW = 1.6  # times the lower price: what matters between two is much less than all
+_NARROWER = 0.125  # of a range of prices: again much less
 
 
 def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
     """Return neighbors on the lower hull of (suppressed, loss): the first too fine for `enough`, the second not.
 
     `enough` is true from some price of withheld trips on. Where it is true from price 0 on, both are the finest cut;
-    where it is never true, both are the one that suppresses least. Each step takes the price at which the two cuts
-    cost the same: where the tangents of the dual meet.
+    where it is never true, both are the one that suppresses least.
     """
     fine = splits.best(0.0)
     if enough(fine):
@@ -34,9 +37,19 @@ def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
             return coarse, coarse
         fine, coarse = coarse, splits.best(lam)
         lam *= GROWTH
+    return close_in(splits, fine, coarse, enough)
+
+
+def close_in(splits: Splits, fine: Cut, coarse: Cut, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
+    """Return neighbors on the lower hull between two cuts that are best, the first too fine for `enough`.
+
+    Each step takes the price at which the two cost the same: where the tangents of the dual meet.
+    """
+    near: Splits | Between = splits
     while fine.suppressed > coarse.suppressed:
         lam = price_between(fine, coarse)
-        middle = splits.best(lam)
+        near = _narrowed(near, fine.lam, coarse.lam)
+        middle = near.best(lam)
         if middle.value(lam) >= coarse.value(lam) * (1 - SAME):
             break
         if enough(middle):
@@ -44,6 +57,13 @@ def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
         else:
             fine = middle
     return fine, coarse
+
+
+def _narrowed(near: Splits | Between, low: float, high: float) -> Splits | Between:
+    """Return what is needed of cuts at prices between two, once that is much less."""
+    if isinstance(near, Between):
+        return near.between(low, high) if high - low <= (near.high - near.low) * _NARROWER else near
+    return between(near, low, high) if high <= low * _NARROW else near
 
 
 def price_between(fine: Cut, coarse: Cut) -> float:

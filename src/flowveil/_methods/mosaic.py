@@ -1,15 +1,17 @@
-"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest of the methods."""
+"""mosaic: cut the origin-destination space itself, every pair of areas along either axis. The finest tree method."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._methods import remainders
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
-from flowveil._methods.steer import better, notes_of, steer
+from flowveil._methods.in_runs import may_be_better, steer_in_runs
+from flowveil._methods.steer import better, notes_of
 
 if TYPE_CHECKING:
     from flowveil._problem import Problem, Solution
@@ -28,7 +30,7 @@ def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
 
 
 def _best_cut(problem: Problem) -> Cut:
-    cut = steer(problem, mosaic_splits(problem.cube))
+    cut = steer_in_runs(problem, mosaic_splits)
     return cut if problem.flows.times is not None else _not_above_nested(problem, cut)
 
 
@@ -55,8 +57,7 @@ def _not_above_nested(problem: Problem, cut: Cut) -> Cut:
     if problem.max_gbar is not None or cut.gap == 0:
         return cut
     for order in ((0, 1), (1, 0)):
-        splits = nested_splits(problem.cube, order)
-        lam = max(cut.lam, cut.worth)
-        if splits.best(lam).value(lam) < cut.ceiling(lam, problem.budget):
-            cut = better(problem, cut, replace(steer(problem, splits), gap=cut.gap))
+        nested = partial(nested_splits, order=order)
+        if may_be_better(problem, cut, mosaic_splits, nested):
+            cut = better(problem, cut, replace(steer_in_runs(problem, nested), gap=cut.gap))
     return cut

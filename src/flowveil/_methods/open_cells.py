@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._methods.cuts import ChoiceArray, Splits
+    from flowveil._methods.kernels import Cells
     from flowveil._problem import Run
 
     LinkArray = npt.NDArray[np.int32]
@@ -44,32 +45,24 @@ class OpenRun(NamedTuple):
 
 def open_run(splits: Splits, run: Run, lam: float, limits: tuple[float, float]) -> OpenRun:
     """Return where cuts of a run may differ from the best; limits: a gap, and a difference of costs that is none."""
-    from flowveil._methods import open_kernels  # noqa: PLC0415 numba is slow to import
+    from flowveil._methods import kernels, open_kernels  # noqa: PLC0415 numba is slow to import
 
-    cells, first, begin = splits.cells, run.cells.start, int(splits.cells.first_split[run.cells.start])
-    choice, cost, lost = decision = splits.choose(run, lam)
-    bounds = (first, run.cells.stop)
-    differs, through, beyond = open_kernels.look_down(limits, bounds, decision, cells)
-    is_open = open_kernels.open_above(bounds, differs, beyond, cells)
-
-    def best(cell: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return cost and withheld trips of the best choice in cells that are not withheld."""
-        chosen = choice[cell - first]
-        split = np.where(chosen > 0, cells.first_split[cell] + chosen - 1 - begin, 0)
-        least = np.where(chosen > 0, cost[split], cells.loss[cell])
-        return least, np.where(chosen > 0, np.rint(lost[split]), 0).astype(np.int64)
-
+    cells, edges = splits.cells, splits.cube.edges[run.matrices.start : run.matrices.stop + 1]
+    first, begin = run.cells.start, int(cells.first_split[run.cells.start])
+    decision = splits.choose(run, lam)
+    choice, lost_by_cell = decision.choice, kernels.lose(decision, cells)
+    every = np.arange(begin, cells.first_split[run.cells.stop])
+    cost, lost = kernels.price_splits(every, decision, lost_by_cell, cells)
+    differs, through, beyond = open_kernels.look_down(limits, edges, open_kernels.Best(choice, cost, lost), cells)
+    is_open = open_kernels.open_above(first, differs, beyond, cells)
     cell = np.flatnonzero(is_open) + first
-    least, withheld = best(cell)
+    least, withheld = decision.cost[cell - first], lost_by_cell[cell - first]
     starts, split = _entries(cells.first_split, cell)
     owner = np.repeat(np.arange(len(cell)), np.diff(starts))
     way = np.arange(len(split)) - starts[owner] + 1
     inside = beyond[split - begin] < np.inf
-    owner, way, split = owner[inside], way[inside], split[inside] - begin
-    number = np.full(len(cost) + 1, -1, np.int64)  # the last entry is for no split
-    number[split] = np.arange(len(split))
-    starts, entry = _entries(cells.first_above, cell)
-    above = number[np.where(cells.above[entry] < 0, -1, cells.above[entry] - begin)]
+    owner, way, split = owner[inside], way[inside], split[inside]
+    first_above, above = _splits_above(cells, split, is_open, first)
     opened = Open(
         cell,
         limits[0] - through[cell - first],
@@ -78,14 +71,23 @@ def open_run(splits: Splits, run: Run, lam: float, limits: tuple[float, float]) 
         np.searchsorted(owner, np.arange(len(cell) + 1)),
         way,
         owner,
-        cost[split] - least[owner],
-        np.rint(lost[split]).astype(np.int64) - withheld[owner],
-        np.append(0, np.cumsum(above >= 0))[starts],
-        above[above >= 0],
+        cost[split - begin] - least[owner],
+        lost[split - begin] - withheld[owner],
+        first_above,
+        above,
     )
-    top = splits.cube.edges[run.matrices][np.diff(splits.cube.edges)[run.matrices] > 0]
-    top = top[choice[top - first] >= 0]
-    return OpenRun(opened, choice, int(splits.cube.trips[top].sum() - best(top)[1].sum()))
+    top = edges[:-1][np.diff(edges) > 0]
+    return OpenRun(opened, choice, int((splits.cube.trips[top] - lost_by_cell[top - first]).sum()))
+
+
+def _splits_above(cells: Cells, split: IntArray, is_open: BoolArray, first: int) -> tuple[IntArray, IntArray]:
+    """Return where the entries of each open cell of a run begin, and the splits, by place, that it is a part of."""
+    starts, entry = _entries(cells.first_part, split)
+    number = np.repeat(np.arange(len(split)), np.diff(starts))
+    place = np.where(is_open, np.cumsum(is_open) - 1, -1)[cells.part[entry] - first]
+    number, place = number[place >= 0], place[place >= 0]
+    order = np.argsort(place, kind="stable")
+    return np.searchsorted(place[order], np.arange(int(is_open.sum()) + 1)), number[order]
 
 
 def _entries(first: LinkArray, rows: IntArray) -> tuple[IntArray, IntArray]:

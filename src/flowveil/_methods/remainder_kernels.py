@@ -14,16 +14,24 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from flowveil._methods.kernels import Cells, Parts, child_holding
+from flowveil._methods.kernels import Cells, child_holding
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._methods.kernels import AxisArray, ChoiceArray, LinkArray, Records
+    from flowveil._methods.kernels import ChoiceArray, LinkArray, Records
     from flowveil._places import Ways
 
+    AxisArray = npt.NDArray[np.int8]
     FloatTable = npt.NDArray[np.float64]
+
+
+class Parts(NamedTuple):
+    """The parts of the splits of a run: those of its split s are `part[start[s]]` to `part[start[s + 1] - 1]`."""
+
+    start: LinkArray
+    part: LinkArray  # cells; ascending
 
 
 class Given(NamedTuple):

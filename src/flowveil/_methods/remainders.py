@@ -98,7 +98,7 @@ def _attempt(problem: Problem, need: int) -> _Attempt:
 def _without(problem: Problem, cut: Cut) -> _Attempt:
     """Return the flows of a cut without remainders."""
     group = solution_of(problem, cut).group
-    layers = Layers(problem.cube, cut.published, np.full(len(cut.published), NONE), group)
+    layers = Layers(cut.cube, cut.published, np.full(len(cut.published), NONE), group)
     return _Attempt(layers, layers.trips(problem), notes_of(cut))
 
 
@@ -136,18 +136,18 @@ class LeftOver:
 
     def __init__(self, problem: Problem, need: int) -> None:
         """need: the fewest trips of a remainder; whatever has them is taken for a crowd."""
-        check_cells(problem.flows, len(problem.cube), need)
+        check_cells(problem.flows, len(problem.cube), len(problem.cube.links.axis), need)
         self.problem = problem
         self.need = need
         self.plain = mosaic_splits(problem.cube)
         self.left = at_once(self._leave_over, problem.cube.runs)
 
     def _given(self, run: Run) -> Given:
-        from flowveil._methods import kernels, remainder_kernels  # noqa: PLC0415 numba is slow to import
+        from flowveil._methods import remainder_kernels  # noqa: PLC0415 numba is slow to import
 
         links = self.problem.cube.links
-        bounds = run.cells.start, run.cells.stop
-        parts = kernels.find_parts(*bounds, links.first_split, links.first_above, links.above)
+        begin, end = links.first_split[[run.cells.start, run.cells.stop]].tolist()
+        parts = remainder_kernels.Parts(links.first_part[begin : end + 1], links.part)
         return remainder_kernels.Given(run.cells.start, self.plain.cells, parts, self.need)
 
     def _leave_over(self, run: Run) -> FloatTable:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._problem import Run
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._methods.cuts import Cut, Decision, Splits
-    from flowveil._methods.kernels import Parts
+    from flowveil._methods.cuts import Cut, Splits
+    from flowveil._problem import Run
 
 ROUNDING = 1e-9  # relative gain that is none
 _CHUNK = 1_000  # splits that are looked at together
@@ -43,8 +41,12 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
     if not left:
         return cut
     choice = cut.choice.copy()
-    waiting = _Waiting(_all_useful(splits, cut, left, (lam, worth)))
-    matrices: dict[int, _Matrix] = {}
+    matrices: dict[int, _Decided] = {}
+    if len(splits.cube.edges) == 2:  # one matrix: what is decided on serves to the end
+        matrices[0] = _Decided(splits, splits.cube.run_of(0), lam)
+        waiting = _Waiting(matrices[0].useful(cut.published, left, worth))
+    else:
+        waiting = _Waiting(_all_useful(splits, cut, left, (lam, worth)))
     over = np.inf if excess is None else float(excess[cut.published].sum())
     while over > 0 and (step := waiting.pop(left)) is not None:
         cell, way, lost = step
@@ -53,10 +55,10 @@ def spend(splits: Splits, cut: Cut, left: int, lam: float, excess: FloatArray | 
         left -= lost
         (number,) = splits.cube.matrix_of(np.array([cell])).tolist()
         if number not in matrices:
-            matrices[number] = _Matrix(splits, number, lam)
+            matrices[number] = _Decided(splits, splits.cube.run_of(number), lam)
         choice[cell] = way + 1
         cells = matrices[number].take_over(choice, cell)
-        waiting.add(_useful(splits, matrices[number].decision, matrices[number].first, cells, left, (lam, worth)))
+        waiting.add(matrices[number].useful(cells, left, worth))
         if excess is not None:
             over += float(excess[cells].sum() - excess[cell])
     return splits.measure(choice, lam)
@@ -93,22 +95,39 @@ class _Waiting:
         return float(rest.rate[at]), int(rest.cell[at]), int(rest.way[at])
 
 
-class _Matrix:
-    """The best choices in one matrix at a price."""
+class _Decided:
+    """The best choices in a run of cells at a price."""
 
-    def __init__(self, splits: Splits, number: int, lam: float) -> None:
-        self.cube = splits.cube
-        self.first, self.stop = self.cube.edges[[number, number + 1]].tolist()
-        run = Run(slice(number, number + 1), slice(self.first, self.stop))
+    def __init__(self, splits: Splits, run: Run, lam: float) -> None:
+        from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+        self.splits = splits
+        self.lam = lam
         self.decision = splits.choose(run, lam)
+        self.lost = kernels.lose(self.decision, splits.cells)
+
+    def useful(self, cells: IntArray, left: int, worth: float) -> _Useful:
+        """Return the useful splits of some cells; worth: what each trip that they withhold must gain at least."""
+        from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+        begin = self.splits.cube.links.first_split
+        sizes = (begin[cells + 1] - begin[cells]).astype(np.int64)
+        cell = np.repeat(cells, sizes)
+        way = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        cost, lost = kernels.price_splits(begin[cell] + way, self.decision, self.lost, self.splits.cells)
+        loss = self.splits.loss[cell]
+        gain = loss - (cost - self.lam * lost)
+        good = np.flatnonzero((gain > ROUNDING * loss) & (gain >= worth * lost) & (lost <= left))
+        rate = gain[good] / np.maximum(lost[good], ROUNDING)
+        return _Useful(-rate, cell[good], way[good], lost[good])
 
     def take_over(self, choice: np.ndarray[tuple[int], np.dtype[np.int8]], cell: int) -> IntArray:
         """Make the best choices below a cell that was split, and return the cells that become published."""
-        best, published, stack = self.decision[0], [], [cell]
+        best, first, published, stack = self.decision.choice, self.decision.first, [], [cell]
         while stack:
             above = stack.pop()
             for below in self._parts_of(above, int(choice[above]) - 1):
-                choice[below] = best[below - self.first]
+                choice[below] = best[below - first]
                 if choice[below] > 0:
                     stack.append(below)
                 elif choice[below] == 0:
@@ -116,17 +135,9 @@ class _Matrix:
         return np.array(published, np.int64)
 
     def _parts_of(self, cell: int, way: int) -> list[int]:
-        first = self.cube.links.first_split
-        split = int(first[cell] - first[self.first]) + way
-        parts: list[int] = self._parts.part[self._parts.start[split] : self._parts.start[split + 1]].tolist()
-        return parts
-
-    @cached_property
-    def _parts(self) -> Parts:
-        from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
-
-        links = self.cube.links
-        parts: Parts = kernels.find_parts(self.first, self.stop, links.first_split, links.first_above, links.above)
+        links = self.splits.cube.links
+        split = int(links.first_split[cell]) + way
+        parts: list[int] = links.part[links.first_part[split] : links.first_part[split + 1]].tolist()
         return parts
 
 
@@ -137,30 +148,7 @@ def _all_useful(splits: Splits, cut: Cut, left: int, prices: tuple[float, float]
 
     def useful(part: tuple[Run, tuple[int, int]]) -> _Useful:
         run, bound = part
-        return _useful(
-            splits, splits.choose(run, prices[0]), run.cells.start, cut.published[slice(*bound)], left, prices
-        )
+        return _Decided(splits, run, prices[0]).useful(cut.published[slice(*bound)], left, prices[1])
 
     parts = at_once(useful, zip(runs, pairwise(bounds), strict=True))
     return _Useful(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _useful(
-    splits: Splits, decision: Decision, first: int, cells: IntArray, left: int, prices: tuple[float, float]
-) -> _Useful:
-    """Return the useful splits of cells; the decision is that of a run of cells from `first` on.
-
-    prices: what a withheld trip costs in the decision, and what one must gain at least.
-    """
-    lam, worth = prices
-    begin = splits.cube.links.first_split
-    sizes = (begin[cells + 1] - begin[cells]).astype(np.int64)
-    cell = np.repeat(cells, sizes)
-    way = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    split = begin[cell] + way - begin[first]
-    cost, lost = (values[split] for values in decision[1:])
-    loss = splits.loss[cell]
-    gain = loss - (cost - lam * lost)
-    good = np.flatnonzero((gain > ROUNDING * loss) & (gain >= worth * lost) & (lost <= left))
-    rate = gain[good] / np.maximum(lost[good], ROUNDING)
-    return _Useful(-rate, cell[good], way[good], lost[good].astype(np.int64))

@@ -18,12 +18,13 @@ def best_cut(tree: Hierarchy, cost: FloatArray) -> tuple[BoolArray, BoolArray]:
     """
     from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
 
-    each = np.arange(len(tree) + 1, dtype=np.int32)  # a node has one split and one parent
-    nothing = np.zeros(len(tree))
-    cells = kernels.Cells(tree.tiles, cost, each, ~tree.is_leaf, nothing, each, tree.parent.astype(np.int32))
-    choice, _, _ = kernels.choose(0.0, 0, len(tree), cells)
+    each = np.arange(len(tree) + 1, dtype=np.int32)  # a node has one split
+    nothing = np.zeros(len(tree), np.int32)
+    first_part = np.append(tree.first_child - 1, len(tree) - 1).astype(np.int32)  # children stand in this order
+    cells = kernels.Cells(tree.tiles, cost, each, ~tree.is_leaf, nothing, first_part, each[1:])
+    choice = kernels.choose(0.0, 0, len(tree), cells).choice
     inside = np.zeros(len(tree), bool)
-    inside[kernels.publish(0, len(tree), choice, cells)] = True
+    inside[kernels.publish(np.array([0, len(tree)]), choice, cells)] = True
     above = np.zeros(len(tree), bool)
     node = tree.parent[inside]
     while (node := node[node >= 0]).size:

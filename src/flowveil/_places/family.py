@@ -20,7 +20,7 @@ class Ways(NamedTuple):
     """How areas of a family are split, as compiled loops take it.
 
     Nodes of all trees are numbered through. The ways to split area `a` are the entries `first_way[a]` to
-    `first_way[a + 1]` - 1, the splits that it is a part of the entries `first_above[a]` to `first_above[a + 1]` - 1; an
+    `first_way[a + 1]` - 1, the areas that it is a part of the entries `first_above[a]` to `first_above[a + 1]` - 1; an
     area without any has one entry of -1.
     """
 
@@ -31,9 +31,10 @@ class Ways(NamedTuple):
     area: IntArray  # by node
     first_way: IntArray  # by area
     way: IntArray  # the node that is split into its children
+    first_part: IntArray  # by way: the areas that it makes are the entries from here on; and the number of entries
+    part: IntArray  # ascending in a way
     first_above: IntArray  # by area
     above: IntArray  # the area that is split
-    above_way: IntArray  # which of its ways that is
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +99,14 @@ class Family:
             ways.append(before[place] + split)
             child = np.flatnonzero(np.isin(tree.parent, split))
             parts.append((self.number[place][child], before[place] + tree.parent[child]))
-        whole, way = np.concatenate(areas), np.concatenate(ways)
-        first_way, way = _by_area(len(self), whole, way)
+        first_way, way = _by_area(len(self), np.concatenate(areas), np.concatenate(ways))
         part, split_node = (np.concatenate(column) for column in zip(*parts, strict=True))
         area_of_node = np.concatenate(self.number)
-        place_of_way = np.full(int(before[-1]), -1, np.int64)
+        place_of_way = np.zeros(int(before[-1]), np.int64)
         place_of_way[way[way >= 0]] = np.flatnonzero(way >= 0)
-        first_above, link = _by_area(len(self), part, split_node)
-        above = np.where(link >= 0, area_of_node[link], -1)
+        place = place_of_way[split_node]
+        order = np.lexsort((part, place))
+        first_above, above = _by_area(len(self), part, area_of_node[split_node])
         return Ways(
             np.repeat(np.arange(len(trees)), np.diff(before)),
             np.concatenate([tree.low for tree in trees]),
@@ -114,9 +115,10 @@ class Family:
             area_of_node,
             first_way,
             way,
+            np.searchsorted(place[order], np.arange(len(way) + 1)),
+            part[order],
             first_above,
             above,
-            np.where(link >= 0, place_of_way[link] - first_way[above], -1),
         )
 
     def _new_splits(self, place: int) -> IntArray:

@@ -206,10 +206,10 @@ def _name_areas(trees: dict[str, IntArray]) -> tuple[list[str], list[KeyArray]]:
     one in 10**30.
     """
     names: list[str] = []
-    known: dict[tuple[int, int], int] = {}
+    known: dict[tuple[int, ...], int] = {}
     keys = []
     for tree, parent in trees.items():
-        marks = _marks_of_zones(parent)
+        marks = np.column_stack([_marks_of_zones(parent), parent < 0])  # the root over a lone zone is not that zone
         key = np.empty(len(parent), np.uint64)
         for node, mark in enumerate(map(tuple, marks.tolist())):
             if mark not in known:

@@ -1,7 +1,7 @@
 """The question a method answers."""
 
 from flowveil._problem.axis import Axis, Dimension
-from flowveil._problem.cube import Cube, Run, by_split
+from flowveil._problem.cube import Cube, Links, Run, by_split
 from flowveil._problem.losses import LOSSES, LOSSES_OF_NODES
 from flowveil._problem.memory import check_cells
 from flowveil._problem.problem import NodePairs, Problem
@@ -15,6 +15,7 @@ __all__ = [
     "Cube",
     "Dimension",
     "Least",
+    "Links",
     "NodePairs",
     "Problem",
     "Requirement",

@@ -9,9 +9,10 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil._flows import Crowds
 from flowveil._problem.losses import LOSSES_OF_NODES, Batch, loss_function
+from flowveil._problem.search import Cells
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import IntArray
     from flowveil._flows import Flows
     from flowveil._problem.problem import Problem
     from flowveil._problem.requirement import Requirement
@@ -27,8 +28,8 @@ def check_crowds(flows: Flows, requirement: Requirement) -> None:
         )
 
 
-def cells_of_crowds(problem: Problem, crowds: Crowds) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return matrix and nodes, trips, and loss of all cells, or raise if crowds do not tell the loss."""
+def cells_of_crowds(problem: Problem, crowds: Crowds) -> tuple[IntArray, Cells]:
+    """Return all matrices, as sheets, and all cells; or raise if crowds do not tell the loss."""
     requirement, flows = problem.requirement, problem.flows
     if problem.loss not in LOSSES_OF_NODES:
         raise InputError(
@@ -38,8 +39,12 @@ def cells_of_crowds(problem: Problem, crowds: Crowds) -> tuple[IntArray, IntArra
     good = requirement.passes(
         crowds.measures, flows.origins.tiles[crowds.origin], flows.destinations.tiles[crowds.destination]
     )
-    node = np.stack([crowds.matrix, crowds.origin, crowds.destination])[:, good]
-    trips = crowds.measures.trips[good]
+    kept = np.flatnonzero(good)
+    kept = kept[np.lexsort((crowds.destination[kept], crowds.origin[kept], crowds.matrix[kept]))]
+    origin, destination, trips = crowds.origin[kept], crowds.destination[kept], crowds.measures.trips[kept]
     nothing = np.zeros(0, np.int64)
-    price = loss_function(problem, problem.axes)
-    return node, trips, price(Batch(node[1:], trips, nothing, nothing, nothing, nothing, []))
+    loss = loss_function(problem)(Batch(np.stack([origin, destination]), trips, nothing, nothing, nothing, nothing, []))
+    edges = np.searchsorted(crowds.matrix[kept], np.arange(flows.matrix_count + 1))
+    return np.arange(flows.matrix_count)[None, :], Cells(
+        edges, origin.astype(np.int32), destination.astype(np.int32), trips, loss
+    )

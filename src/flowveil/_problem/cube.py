@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
 
     LinkArray = npt.NDArray[np.int32]
+    TripArray = npt.NDArray[np.int32 | np.int64]  # the shorter ones where all trips fit
 
 _RUN = 2**15  # cells: what is computed of them stays in the cache of a core
 
@@ -31,33 +32,20 @@ class Run(NamedTuple):
     cells: slice  # all of these matrices
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
+class Links(NamedTuple):
     """Which cells are parts of which.
 
     The ways to split cell `c` are the splits `first_split[c]` to `first_split[c + 1]` - 1: those of its first axis,
-    then of the next. It is itself a part of the splits `above[first_above[c]]` to `above[first_above[c + 1] - 1]`, -1
-    for none. Where every axis is a tree, each cell has one split and one entry above an axis.
+    then of the next. Split `s` has the parts `part[first_part[s]]` to `part[first_part[s + 1] - 1]`: the publishable
+    ones, ascending. Where every axis is a tree, each cell has one split an axis.
     """
 
     first_split: LinkArray  # by cell; and the number of splits
     axis: npt.NDArray[np.int8]  # by split
     splittable: BoolArray  # by split; a tile has one that is not possible
-    withheld: FloatArray  # by split: trips in parts that may not be published
-    first_above: LinkArray  # by cell; and the number of entries
-    above: LinkArray
-
-
-def tree_links(parent: LinkArray, splittable: BoolArray, withheld: FloatArray) -> Links:
-    """Return the links of cells where every axis is a tree; each array has one row an axis and one column a cell.
-
-    parent: the cell one step up, -1 for none.
-    """
-    axes, cells = parent.shape
-    first = np.arange(0, axes * cells + 1, axes, dtype=np.int32)
-    above = np.where(parent < 0, -1, parent * axes + np.arange(axes)[:, None]).astype(np.int32)
-    axis = np.tile(np.arange(axes, dtype=np.int8), cells)
-    return Links(first, axis, by_split(splittable), by_split(withheld), first, by_split(above))
+    withheld: TripArray  # by split: trips in parts that may not be published
+    first_part: LinkArray  # by split; and the number of parts
+    part: LinkArray  # cells
 
 
 def by_split(values: npt.NDArray[Any]) -> npt.NDArray[Any]:  # Any: of whatever type they are
@@ -81,6 +69,7 @@ class Cube:
     edges: IntArray  # by matrix: its first cell; and the number of cells
     total: int  # trips of all records
     price: float  # what a withheld trip costs, apart from lambda
+    complete: bool = True  # whether all cells that may be published are there, with all their splits
 
     def __len__(self) -> int:
         return len(self.trips)
@@ -90,9 +79,11 @@ class Cube:
     @property
     def parent(self) -> LinkArray:
         """The cell one step up each axis (the rows), -1 at the root."""
-        axes = len(self.node)
-        above = self.links.above.reshape(-1, axes).T
-        return np.where(above < 0, -1, above // axes).astype(np.int32)
+        axes, links = len(self.node), self.links
+        parent = np.full((axes, len(self)), -1, np.int32)
+        split = np.repeat(np.arange(len(links.axis)), np.diff(links.first_part))
+        parent[split % axes, links.part] = split // axes
+        return parent
 
     @property
     def splittable(self) -> BoolArray:
@@ -100,20 +91,21 @@ class Cube:
         return self.links.splittable.reshape(-1, len(self.node)).T
 
     @property
-    def withheld(self) -> FloatArray:
+    def withheld(self) -> TripArray:
         """By axis (the rows) and cell: trips that a split puts into cells that may not be published."""
         return self.links.withheld.reshape(-1, len(self.node)).T
 
+    # Whatever the axes are:
+
     def part(self, kept: BoolArray) -> Cube:
-        """Return the cells kept, among them the first of each matrix; a parent that is not kept is -1."""
+        """Return the cells kept, among them the first of each matrix; those that are not kept are no parts."""
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-        number = np.append(np.where(kept, before[:-1], -1), -1).astype(np.int32)  # the last is the parent of a root
         return Cube(
             self.node[:, kept],
             self.trips[kept],
             self.tiles[kept],
             self.loss[kept],
-            tree_links(number[self.parent[:, kept]], self.splittable[:, kept], self.withheld[:, kept]),
+            _part_of_links(self.links, kept, before[:-1].astype(np.int32)),
             before[self.edges],
             self.total,
             self.price,
@@ -127,6 +119,35 @@ class Cube:
         bounds = pairwise([*first, len(self.edges) - 1])
         return [Run(slice(*bound), slice(*self.edges[list(bound)].tolist())) for bound in bounds]
 
+    @property
+    def wholes(self) -> IntArray:
+        """The first cell of each matrix that has any."""
+        return self.edges[:-1][np.diff(self.edges) > 0]
+
+    def run_of(self, matrix: int) -> Run:
+        """Return one matrix as a run."""
+        return Run(slice(matrix, matrix + 1), slice(*self.edges[[matrix, matrix + 1]].tolist()))
+
     def matrix_of(self, cells: IntArray) -> IntArray:
         """Return the matrix of each cell."""
         return np.searchsorted(self.edges, cells, side="right") - 1
+
+
+def _part_of_links(links: Links, kept: BoolArray, number: LinkArray) -> Links:
+    """Return the links between the cells kept; number: by cell, the new one."""
+    sizes = np.diff(links.first_split)
+    of_kept = np.repeat(kept, sizes)
+    inside = np.repeat(of_kept, np.diff(links.first_part)) & kept[links.part]
+    parts = np.concatenate([np.zeros(1, np.int64), np.cumsum(inside)])[links.first_part]
+    return Links(
+        _first(sizes[kept]),
+        links.axis[of_kept],
+        links.splittable[of_kept],
+        links.withheld[of_kept],
+        _first(np.diff(parts)[of_kept]),
+        number[links.part[inside]],
+    )
+
+
+def _first(sizes: npt.NDArray[np.integer]) -> LinkArray:
+    return np.concatenate([np.zeros(1, np.int32), np.cumsum(sizes, dtype=np.int32)])

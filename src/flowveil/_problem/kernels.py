@@ -1,4 +1,4 @@
-"""Compiled loops that build a cube. Imported only when a cube is built: numba is slow to import.
+"""Compiled loops that link and price the cells of a cube. Imported only when one is built: numba is slow to import.
 
 Each is compiled from a plain Python function of the same name with an underscore, which tests run as it stands.
 """
@@ -11,37 +11,148 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._problem.cube import LinkArray
-    from flowveil._problem.requirement import Least
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._problem.cube import LinkArray, Links
 
 
-class Tree(NamedTuple):
-    """The nodes of an axis."""
+class Splitting(NamedTuple):
+    """How areas are split: the ways of area a are `first_way[a]` to `first_way[a + 1]` - 1.
 
-    tiles: IntArray
-    low: IntArray  # rank of the first leaf; the leaves of a node have adjacent ranks
-    first_child: IntArray
-    end_child: IntArray
+    Way w has the parts `part[first_part[w]]` to `part[first_part[w + 1] - 1]`, ascending areas. One without parts is
+    not possible; a tile has one.
+    """
 
-
-class Records(NamedTuple):
-    """Records in groups: those of group g are at the positions `start[g]` to `start[g + 1]` - 1."""
-
-    order: IntArray  # by position: the record
-    start: IntArray
-    rank: IntArray  # by position: of the leaf on the last axis; ascends inside a group
-    trips: IntArray  # running total by position
-    weight: IntArray  # running total by position; not read with persons, or without a test of weight
+    first_way: IntArray
+    first_part: IntArray
+    part: IntArray
 
 
-class Visits(NamedTuple):
-    """Who travels on each record; all empty without a unit."""
+class Axes(NamedTuple):
+    """Along what cells are split."""
 
-    start: IntArray  # by record: its first visit; and the number of visits
-    person: IntArray  # by visit
-    weight: IntArray  # by person; not read without a test of weight
-    seen: IntArray  # by person: the last crowd that they were met in; and the number of crowds tested
+    origins: Splitting
+    destinations: Splitting
+    sheets: Splitting  # of cells; empty where origins and destinations are all axes
+
+
+class Cells(NamedTuple):
+    """Cells, sorted by sheet, origin and destination; those of sheet s are `edges[s]` to `edges[s + 1]` - 1."""
+
+    edges: IntArray
+    origin: LinkArray
+    destination: LinkArray
+    trips: IntArray
+
+
+class Desk(NamedTuple):
+    """Room to work in."""
+
+    filled: IntArray  # how many splits and parts there are
+    row: IntArray  # by origin: its first cell in the sheet that it was last met in (the first row), and their end
+    place: IntArray  # by destination: the last cell with it
+    next_cell: IntArray  # by part of origins: its cell that is looked at next (the first row), and the end of them
+    next_in_sheet: IntArray  # the same by part of sheets
+
+
+def _find_rows(sheet: int, cells: Cells, sheets: Splitting, desk: Desk) -> None:
+    """Find where the cells of each origin of a sheet are, and those of the sheets that it is split into."""
+    for cell in range(cells.edges[sheet], cells.edges[sheet + 1]):
+        origin = cells.origin[cell]
+        if desk.row[0, origin] < cells.edges[sheet]:
+            desk.row[0, origin] = cell
+        desk.row[1, origin] = cell + 1
+    if len(sheets.first_way):
+        for entry in range(sheets.first_part[sheet], sheets.first_part[sheet + 1]):
+            desk.next_in_sheet[0, entry] = cells.edges[sheets.part[entry]]
+            desk.next_in_sheet[1, entry] = cells.edges[sheets.part[entry] + 1]
+
+
+find_rows = njit(cache=True, nogil=True)(_find_rows)
+
+
+def _find_parts(row: int, cells: Cells, origins: Splitting, desk: Desk) -> None:
+    """Find where the parts of the cells of an origin may be, which begin at `row`."""
+    origin = cells.origin[row]
+    ways = origins.first_way[origin], origins.first_way[origin + 1]
+    for entry in range(origins.first_part[ways[0]], origins.first_part[ways[1]]):
+        part = origins.part[entry]
+        is_here = desk.row[0, part] > row
+        desk.next_cell[0, entry] = desk.row[0, part] if is_here else 0
+        desk.next_cell[1, entry] = desk.row[1, part] if is_here else 0
+    for cell in range(row, desk.row[1, origin]):
+        desk.place[cells.destination[cell]] = cell
+
+
+find_parts = njit(cache=True, nogil=True)(_find_parts)
+
+
+def _link_row(  # noqa: C901  one loop: splits stand in the order of axes
+    row: int, sheet: int, cells: Cells, axes: Axes, desk: Desk, links: Links
+) -> None:
+    """Make the splits of the cells of an origin, which begin at `row`.
+
+    Along origins and sheets, cells of a part stand in the order of those of the whole: each is looked for where the
+    last one was found. Parts along destinations are in the same row.
+    """
+    origin, destination, trips = cells.origin, cells.destination, cells.trips
+    own, there, sheets = axes
+    next_cell, next_in_sheet = desk.next_cell, desk.next_in_sheet
+    first_part, part, withheld, axis = links.first_part, links.part, links.withheld, links.axis
+    split, parts = desk.filled
+    for cell in range(row, desk.row[1, origin[row]]):
+        area = destination[cell]
+        links.first_split[cell] = split
+        for way in range(own.first_way[origin[row]], own.first_way[origin[row] + 1]):
+            first_part[split], withheld[split], axis[split] = parts, trips[cell], 0
+            for entry in range(own.first_part[way], own.first_part[way + 1]):
+                other = next_cell[0, entry]
+                if other < next_cell[1, entry] and destination[other] == area:
+                    next_cell[0, entry] += 1
+                    part[parts] = other
+                    parts += 1
+            links.splittable[split] = own.first_part[way] < own.first_part[way + 1]
+            split += 1
+        for way in range(there.first_way[area], there.first_way[area + 1]):
+            first_part[split], withheld[split], axis[split] = parts, trips[cell], 1
+            for entry in range(there.first_part[way], there.first_part[way + 1]):
+                other = desk.place[there.part[entry]]
+                if other >= row:
+                    part[parts] = other
+                    parts += 1
+            links.splittable[split] = there.first_part[way] < there.first_part[way + 1]
+            split += 1
+        if len(sheets.first_way):
+            first_part[split], withheld[split], axis[split] = parts, trips[cell], 2
+            for entry in range(sheets.first_part[sheet], sheets.first_part[sheet + 1]):
+                other = next_in_sheet[0, entry]
+                if other < next_in_sheet[1, entry] and destination[other] == area and origin[other] == origin[row]:
+                    next_in_sheet[0, entry] += 1
+                    part[parts] = other
+                    parts += 1
+            links.splittable[split] = sheets.first_part[sheet] < sheets.first_part[sheet + 1]
+            split += 1
+    desk.filled[0], desk.filled[1] = split, parts
+
+
+link_row = njit(cache=True, nogil=True)(_link_row)
+
+
+def _link(cells: Cells, axes: Axes, desk: Desk, links: Links) -> None:
+    """Make the splits of all cells, with their parts and the trips that they withhold."""
+    for sheet in range(len(cells.edges) - 1):
+        find_rows(sheet, cells, axes.sheets, desk)
+        row = cells.edges[sheet]
+        while row < cells.edges[sheet + 1]:
+            find_parts(row, cells, axes.origins, desk)
+            link_row(row, sheet, cells, axes, desk, links)
+            row = desk.row[1, cells.origin[row]]
+    links.first_split[len(cells.trips)], links.first_part[desk.filled[0]] = desk.filled
+    for split in range(len(links.axis)):
+        for entry in range(links.first_part[split], links.first_part[split + 1]):
+            links.withheld[split] -= cells.trips[links.part[entry]]
+
+
+link = njit(cache=True, nogil=True)(_link)
 
 
 class Spans(NamedTuple):
@@ -53,241 +164,27 @@ class Spans(NamedTuple):
     trips: IntArray  # by record
 
 
-def _child_holding(rank: int, first: int, end: int, low: IntArray) -> int:
-    """Return which of the sibling nodes `first` to `end` - 1 holds the leaf of a rank."""
-    while end - first > 1:
-        middle = (first + end) // 2
-        if low[middle] <= rank:
-            first = middle
-        else:
-            end = middle
-    return first
+class Meters(NamedTuple):
+    """By area: the tree that its tiles are ranked in, their first rank, and the place of its first in `meters`."""
 
-
-child_holding = njit(cache=True, nogil=True)(_child_holding)
-
-
-def _end_of_run(rank: IntArray, start: int, stop: int, bound: int) -> int:
-    """Return the first position after `start` whose rank reaches `bound`; steps double, as most runs are short."""
-    step = 1
-    while start + step < stop and rank[start + step] < bound:
-        start += step
-        step *= 2
-    stop = min(stop, start + step)
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        if rank[middle] < bound:
-            start = middle
-        else:
-            stop = middle
-    return stop
-
-
-end_of_run = njit(cache=True, nogil=True)(_end_of_run)
-
-
-def _split_groups(
-    order: IntArray, start: IntArray, node: IntArray, alive: BoolArray, rank: IntArray, tree: Tree
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Part each living group of records by the child of its node; the order inside stays.
-
-    `order` and `start` are as in `Records`, `rank` is by record. Returns the new order, starts, and for each new group
-    its node and the group it came from.
-    """
-    first_child, end_child = tree.first_child, tree.end_child
-    fan_out = 1
-    for group in range(len(node)):
-        fan_out = max(fan_out, end_child[node[group]] - first_child[node[group]])
-    place = np.zeros(fan_out + 1, np.int64)
-    new_order = np.empty(len(order), np.int64)
-    new_start = np.empty(len(order) + 1, np.int64)
-    new_node = np.empty(len(order), np.int64)
-    source = np.empty(len(order), np.int64)
-    child_of = np.empty(len(order), np.int64)
-    count = 0
-    filled = 0
-    for group in range(len(node)):
-        first, end = first_child[node[group]], end_child[node[group]]
-        if not alive[group] or first == end:
-            continue
-        place[: end - first] = 0
-        for position in range(start[group], start[group + 1]):
-            child = child_holding(rank[order[position]], first, end, tree.low) - first
-            child_of[position] = child
-            place[child] += 1
-        for child in range(end - first):
-            size = place[child]
-            place[child] = filled
-            if size:
-                new_start[count] = filled
-                new_node[count] = first + child
-                source[count] = group
-                count += 1
-                filled += size
-        for position in range(start[group], start[group + 1]):
-            child = child_of[position]
-            new_order[place[child]] = order[position]
-            place[child] += 1
-    new_start[count] = filled
-    return new_order[:filled].copy(), new_start[: count + 1].copy(), new_node[:count].copy(), source[:count].copy()
-
-
-split_groups = njit(cache=True, nogil=True)(_split_groups)
-
-
-def _crowd_passes(order: IntArray, begin: int, end: int, visits: Visits, least: Least) -> bool:
-    """Return whether the records at some positions hold enough distinct persons, and these enough weight.
-
-    Counting stops once they do.
-    """
-    seen = visits.seen
-    tick = seen[-1]
-    persons = 0
-    weight = 0
-    for position in range(begin, end):
-        record = order[position]
-        for visit in range(visits.start[record], visits.start[record + 1]):
-            who = visits.person[visit]
-            if seen[who] != tick:
-                seen[who] = tick
-                persons += 1
-                if least.weight > 0:
-                    weight += visits.weight[who]
-        if persons >= least.crowd and weight >= least.weight:
-            return True
-    return False
-
-
-crowd_passes = njit(cache=True, nogil=True)(_crowd_passes)
-
-
-def _grown(values: IntArray) -> IntArray:
-    longer = np.empty(2 * len(values), np.int64)
-    longer[: len(values)] = values
-    return longer
-
-
-grown = njit(cache=True, nogil=True)(_grown)
-
-
-def _descend(  # noqa: C901  one loop: what is found is what is searched next
-    records: Records, fine: BoolArray, whole: BoolArray, visits: Visits, least: Least, tree: Tree
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Find the publishable nodes of the last axis for each group of records that is `fine` on the other axes.
-
-    Of groups that are `whole`, only the root is looked at. Returns group, node, begin and end (positions) of each,
-    sorted by group and node.
-    """
-    start, rank, trips, weight = records.start, records.rank, records.trips, records.weight
-    tiles, low = tree.tiles, tree.low
-    group = np.empty(1024, np.int64)
-    node = np.empty(1024, np.int64)
-    begin = np.empty(1024, np.int64)
-    end = np.empty(1024, np.int64)
-    count = 0
-    for which in range(len(start) - 1):
-        if not fine[which]:
-            continue
-        head = count - 1  # the cells found are the queue of those to expand; before the first, the group as a whole
-        while head < count:
-            if whole[which] and count > 0 and group[count - 1] == which:
-                break
-            if head < 0 or group[head] != which:
-                first, last, position, stop = 0, 1, start[which], start[which + 1]
-            else:
-                first, last = tree.first_child[node[head]], tree.end_child[node[head]]
-                position, stop = begin[head], end[head]
-            head += 1
-            while position < stop and first < last:
-                child = child_holding(rank[position], first, last, low)
-                run = end_of_run(rank, position, stop, low[child] + tiles[child])
-                good = tiles[child] >= least.tiles and trips[run] - trips[position] >= least.crowd
-                if good and len(visits.seen) > 0:
-                    visits.seen[-1] += 1
-                    good = crowd_passes(records.order, position, run, visits, least)
-                elif good and least.weight > 0:
-                    good = weight[run] - weight[position] >= least.weight
-                if good:
-                    if count == len(node):
-                        group, node, begin, end = grown(group), grown(node), grown(begin), grown(end)
-                    group[count], node[count], begin[count], end[count] = which, child, position, run
-                    count += 1
-                position = run
-    return group[:count].copy(), node[:count].copy(), begin[:count].copy(), end[:count].copy()
-
-
-descend = njit(cache=True, nogil=True)(_descend)
-
-
-class Runs(NamedTuple):
-    """Cells by their area on one axis: those of run r are the cells `start[r]` to `start[r + 1]` - 1.
-
-    Cells of a run differ only on later axes. Before a run come those of all areas that hold its own, the other axes
-    being the same; of several such runs the last is meant.
-    """
-
-    start: IntArray
-    area: IntArray  # by run
-    rest: IntArray  # by cell: its areas on later axes as one number; ascends in a run
-
-
-class Above(NamedTuple):
-    """By area, the splits that it is a part of: entries `first[a]` to `first[a + 1]` - 1, -1 for none."""
-
+    tree: IntArray
+    low: IntArray
     first: IntArray
-    area: IntArray  # that is split
-    way: IntArray  # which of its ways
+    meters: FloatArray  # from a tile of an area to its center
 
 
-class Places(NamedTuple):
-    """By cell: where its splits along one axis begin, and its entries above."""
+def _sum_of_meters(spans: Spans, area: IntArray, rank: IntArray, table: Meters) -> FloatArray:
+    """Return for each cell the trips' distances from their tile to the center of its area, added up.
 
-    split: LinkArray
-    above: LinkArray
-
-
-def _link(
-    runs: Runs, above_area: Above, places: Places, trips: IntArray, above: LinkArray, withheld: FloatArray
-) -> None:
-    """Enter the splits along one axis that each cell is a part of into `above`, and take its trips from `withheld`.
-
-    Whatever holds a cell is a cell, and comes before it.
-    """
-    areas = len(above_area.first) - 1
-    run_of = np.zeros(areas, np.int64)
-    for run in range(len(runs.area)):
-        area = runs.area[run]
-        run_of[area] = run
-        begin, end = runs.start[run], runs.start[run + 1]
-        for entry in range(above_area.first[area], above_area.first[area + 1]):
-            slot = entry - above_area.first[area]
-            if above_area.area[entry] < 0:
-                for cell in range(begin, end):
-                    above[places.above[cell] + slot] = -1
-                continue
-            whole = runs.start[run_of[above_area.area[entry]]]
-            for cell in range(begin, end):
-                while runs.rest[whole] < runs.rest[cell]:
-                    whole += 1
-                split = places.split[whole] + above_area.way[entry]
-                above[places.above[cell] + slot] = split
-                withheld[split] -= trips[cell]
-
-
-link = njit(cache=True, nogil=True)(_link)
-
-
-def _sum_of_meters(spans: Spans, depth: IntArray, rank: IntArray, meters: FloatArray) -> FloatArray:
-    """Return for each cell the trips' distances from their leaf to its ancestor at a depth, added up.
-
-    `rank` is by record; `meters` has a row a depth and a column a rank.
+    `rank` is by tree (the rows) and record.
     """
     total = np.zeros(len(spans.begin))
     for cell in range(len(total)):
-        at = depth[cell]
+        tree = table.tree[area[cell]]
+        before = table.first[area[cell]] - table.low[area[cell]]
         for position in range(spans.begin[cell], spans.end[cell]):
             record = spans.order[position]
-            total[cell] += spans.trips[record] * meters[at, rank[record]]
+            total[cell] += spans.trips[record] * table.meters[before + rank[tree, record]]
     return total
 
 

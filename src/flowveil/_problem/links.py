@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._problem.cube import Links
-from flowveil._processes import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,84 +17,91 @@ if TYPE_CHECKING:
     from flowveil._places import Ways
     from flowveil._problem.axis import Dimension
     from flowveil._problem.cube import LinkArray
+    from flowveil._problem.kernels import Splitting
+    from flowveil._problem.search import Cells
 
+_NOTHING = np.zeros(0, np.int64)
 _MOST_LINKS = 2**31 - 1  # links are numbers of 32 bits
 
 
-def find_links(
-    dimensions: Sequence[Dimension], node: IntArray, trips: IntArray, key: IntArray, strides: Sequence[int]
-) -> Links:
-    """Return the links of cells that are sorted by `key`: the numbers of their areas, the rows of `node`, as one.
+def find_links(dimensions: Sequence[Dimension], cells: Cells, sheets: IntArray, total: int) -> Links:
+    """Return the links of cells.
 
-    strides: by axis, what a step of its area is worth in the key.
+    sheets: by sheet (the columns), its matrix and its area on the third axis, where there is one. total: all trips.
     """
     from flowveil._problem import kernels  # noqa: PLC0415 numba is slow to import
 
     ways = [dimension.family.ways for dimension in dimensions]
-    split, first_split = _places([np.diff(way.first_way) for way in ways], node)
-    entry, first_above = _places([np.diff(way.first_above) for way in ways], node)
-    above = np.empty(first_above[-1], np.int32)
-    withheld = np.repeat(trips.astype(np.float64), np.diff(first_split))
-
-    def link(axis: int) -> None:
-        stride, way = strides[axis], ways[axis]
-        run = key // stride
-        start = np.flatnonzero(np.append(True, run[1:] != run[:-1])) if len(key) else np.zeros(0, np.int64)
-        runs = kernels.Runs(np.append(start, len(key)), node[axis][start], key % stride)
-        places = kernels.Places(split[axis], entry[axis])
-        kernels.link(runs, kernels.Above(way.first_above, way.above, way.above_way), places, trips, above, withheld)
-
-    at_once(link, range(len(ways)))
-    axis, splittable = _splits(ways, node, split, int(first_split[-1]))
-    return Links(first_split, axis, splittable, withheld, first_above, above)
-
-
-def _places(counts: Sequence[IntArray], node: IntArray) -> tuple[list[LinkArray], LinkArray]:
-    """Return by axis where the entries of each cell begin, and where those of all axes do; counts: by axis and area."""
-    of_cells = [count[row] for count, row in zip(counts, node, strict=True)]
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.sum(of_cells, axis=0))])
-    if first[-1] > _MOST_LINKS:
-        raise InputError("there are too many ways to split areas", "use coarser tiles, or a hierarchy of one tree")
-    first = first.astype(np.int32)
-    starts, start = [], first[:-1]
-    for count in of_cells:
-        starts.append(start)
-        start = (start + count).astype(np.int32)
-    return starts, first
-
-
-def _splits(
-    ways: Sequence[Ways], node: IntArray, split: Sequence[LinkArray], count: int
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int8]], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Return by split its axis, and whether it is possible: a tile has one that is not."""
-    axes = np.zeros(count, np.int8)
-    splittable = np.ones(count, bool)
-    for axis, (way, row, start) in enumerate(zip(ways, node, split, strict=True)):
-        if axis:
-            sizes = np.diff(way.first_way)[row]
-            first = np.repeat(start, sizes)
-            axes[first + np.arange(len(first)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = axis
-        is_tile = way.way[way.first_way[:-1]] < 0
-        splittable[start[is_tile[row]]] = False
-    return axes, splittable
-
-
-def join_links(runs: Sequence[Links]) -> Links:
-    """Put the links of runs of cells one after the other."""
-    before = [0, *accumulate(int(run.first_split[-1]) for run in runs)]
-    entries = [0, *accumulate(int(run.first_above[-1]) for run in runs)]
-    if max(before[-1], entries[-1]) > _MOST_LINKS:
-        raise InputError("there are too many ways to split areas", "use coarser tiles, or a hierarchy of one tree")
-    return Links(
-        _joined([run.first_split for run in runs], before),
-        np.concatenate([run.axis for run in runs]),
-        np.concatenate([run.splittable for run in runs]),
-        np.concatenate([run.withheld for run in runs]),
-        _joined([run.first_above for run in runs], entries),
-        np.concatenate(
-            [np.where(run.above < 0, -1, run.above + np.int32(start)) for run, start in zip(runs, before, strict=False)]
-        ),
+    rows = [cells.origin, cells.destination, *np.repeat(sheets[1:], np.diff(cells.edges), axis=1)]
+    splits = sum(int(np.diff(way.first_way)[row].sum()) for way, row in zip(ways, rows, strict=True))
+    parts = sum(int(_wholes(way)[row].sum()) for way, row in zip(ways, rows, strict=True))
+    _check(splits, parts)
+    links = Links(
+        np.empty(len(cells.trips) + 1, np.int32),
+        np.empty(splits, np.int8),
+        np.empty(splits, bool),
+        np.empty(splits, np.int32 if total < 2**31 else np.int64),
+        np.empty(splits + 1, np.int32),
+        np.empty(parts, np.int32),
     )
+    below = _sheets_below(ways[2], sheets) if len(ways) > 2 else kernels.Splitting(_NOTHING, _NOTHING, _NOTHING)
+    origins, destinations = (kernels.Splitting(way.first_way, way.first_part, way.part) for way in ways[:2])
+    desk = kernels.Desk(
+        filled=np.zeros(2, np.int64),
+        row=np.full((2, len(dimensions[0].family)), -1, np.int64),
+        place=np.full(len(dimensions[1].family), -1, np.int64),
+        next_cell=np.zeros((2, len(ways[0].part)), np.int64),
+        next_in_sheet=np.zeros((2, len(below.part)), np.int64),
+    )
+    kernels.link(
+        kernels.Cells(cells.edges, cells.origin, cells.destination, cells.trips),
+        kernels.Axes(origins, destinations, below),
+        desk,
+        links,
+    )
+    return links
+
+
+def _wholes(ways: Ways) -> IntArray:
+    """Return by area of how many splits it is a part. Whatever holds a cell is a cell."""
+    return np.bincount(ways.part, minlength=len(ways.first_way) - 1)
+
+
+def _sheets_below(ways: Ways, sheets: IntArray) -> Splitting:
+    """Return how sheets are split, each in one way."""
+    from flowveil._problem import kernels  # noqa: PLC0415 numba is slow to import
+
+    number = {(matrix, area): place for place, (matrix, area) in enumerate(sheets.T.tolist())}
+    below = []
+    for matrix, area in sheets.T.tolist():
+        parts = ways.part[ways.first_part[ways.first_way[area]] : ways.first_part[ways.first_way[area + 1]]]
+        below.append([number[matrix, part] for part in parts.tolist() if (matrix, part) in number])
+    first = np.array([0, *accumulate(map(len, below))])
+    return kernels.Splitting(np.arange(len(first)), first, np.array(list(chain.from_iterable(below)), np.int64))
+
+
+def join_links(runs: list[Links]) -> Links:
+    """Put the links of runs of cells one after the other; the list is empty afterwards."""
+    cells = [0, *accumulate(len(run.first_split) - 1 for run in runs)]
+    splits = [0, *accumulate(len(run.axis) for run in runs)]
+    parts = [0, *accumulate(len(run.part) for run in runs)]
+    _check(splits[-1], parts[-1])
+    columns = {name: [getattr(run, name) for run in runs] for name in Links._fields}
+    runs.clear()
+    # Each column is freed when it is joined.
+    return Links(
+        _joined(columns.pop("first_split"), splits),
+        np.concatenate(columns.pop("axis")),
+        np.concatenate(columns.pop("splittable")),
+        np.concatenate(columns.pop("withheld")),
+        _joined(columns.pop("first_part"), parts),
+        np.concatenate([part + np.int32(start) for part, start in zip(columns.pop("part"), cells, strict=False)]),
+    )
+
+
+def _check(splits: int, parts: int) -> None:
+    if max(splits, parts) > _MOST_LINKS:
+        raise InputError("there are too many ways to split areas", "use coarser tiles, or a hierarchy of one tree")
 
 
 def _joined(firsts: Sequence[LinkArray], before: Sequence[int]) -> LinkArray:

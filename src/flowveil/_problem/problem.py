@@ -11,15 +11,19 @@ import numpy as np
 from flowveil._flows import People, Provenance
 from flowveil._places import Family
 from flowveil._problem.axis import Axis, Dimension
-from flowveil._problem.builder import build_cube
+from flowveil._problem.builder import build_cube, build_in_runs
 from flowveil._problem.crowd_cells import check_crowds
 from flowveil._problem.positions import Positions
+from flowveil._problem.sheets import runs_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows, Measures
     from flowveil._problem.cube import Cube
     from flowveil._problem.requirement import Requirement
+    from flowveil._problem.sheets import Groups
 
 _TABLE_SHARE = 8  # a table of pairs may have this many cells an entry before sorting is cheaper
 
@@ -88,6 +92,15 @@ class Problem:
     def cube(self) -> Cube:
         """All pairs of nodes that may be published."""
         return build_cube(self)
+
+    @cached_property
+    def runs(self) -> list[Groups]:
+        """Matrices in runs of about as many tile pairs each."""
+        return runs_of(self)
+
+    def cube_of(self, runs: Sequence[Groups], reduce: Callable[[Cube], Cube]) -> Cube:
+        """Return what a function leaves of the cube of each run; all of it is never there at once."""
+        return build_in_runs(self, runs, reduce)
 
     @cached_property
     def positions(self) -> Positions:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import IntArray
+    from flowveil._errors import VerificationError
     from flowveil._verify.extents import Extents
     from flowveil._verify.ground import Point
     from flowveil._verify.lattice import Rectangle
@@ -60,8 +61,8 @@ class CellLattice(Cells):
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is `l:BASE/A/B/X/Y` of a rectangle that has cells, or a single cell."""
-        if self.tile(area) is None and (self._rectangle(area) is None or not self.tiles(area)):
-            raise broken(f"{shown(area)!r} is not the id of a rectangle of cells")
+        if not self.tiles(area):
+            raise _unknown(area)
 
     def tiles(self, area: str) -> int:
         """Return how many cells an area has."""
@@ -143,9 +144,14 @@ class CellLattice(Cells):
         return self._cell(rectangle.block, start[0] + x, start[1] + y)
 
     def _place(self, area: str) -> Rectangle | None:
-        """Return where an area lies, None for the top."""
+        """Return where an area lies, None for the top; raise if the id is that of no area."""
+        if area == self.top:
+            return None
         tile = self.tile(area)
-        return self._rectangle(area) if tile is None else self._lattice.tile(tile)
+        rectangle = self._rectangle(area) if tile is None else self._lattice.tile(tile)
+        if rectangle is None:
+            raise _unknown(area)
+        return rectangle
 
     def _rectangle(self, area: str) -> Rectangle | None:
         """Return the rectangle that an id names, None if it names none."""
@@ -177,6 +183,10 @@ class CellLattice(Cells):
         except H3BaseException:
             return 0
         return cell if same else 0
+
+
+def _unknown(area: str) -> VerificationError:
+    return broken(f"{shown(area)!r} is not the id of a rectangle of cells")
 
 
 def _outward(place: int, last: int) -> int:

@@ -93,9 +93,7 @@ def verify_flows(
             _count_layer(request, whole, promise, any_area=options.areas_from)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
-    checks = list(_sentences(promise, audit))
-    if options.aspect is not None and not (promise.rectangles or options.areas_from):
-        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
+    checks = list(_sentences(promise, options, audit))
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
@@ -222,15 +220,9 @@ def _numbers(ids: list[str], areas: list[str]) -> IntArray:
     return np.array([number[area] for area in ids], np.int64)
 
 
-def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
+def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) -> tuple[str, ...]:
     """Say what was checked."""
-    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
-    apart = "no two flows overlap, and no trip is counted twice"
-    if promise.overlapping:
-        volume = "exactly the volume that the assignment file gives it"
-        apart = "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says"
-    if promise.remainders:
-        apart = "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
+    volume, apart = _counting(promise)
     checks = [
         "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
         "the areas are exactly those of the flows; their tiles, centers and geometry follow from their ids",
@@ -238,6 +230,8 @@ def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
         f"every flow has {volume}",
         f"every flow has at least {promise.k} {promise.counted}",
     ]
+    if options.aspect is not None and not (promise.rectangles or options.areas_from):
+        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
     if promise.k_weight is not None:
         checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
     if promise.mean_weight:
@@ -256,3 +250,16 @@ def _sentences(promise: Promise, audit: Mapping[str, Json]) -> tuple[str, ...]:
     if "suppressed_trips" in audit:
         checks.append("as many trips are left out as the audit file says")
     return tuple(checks)
+
+
+def _counting(promise: Promise) -> tuple[str, str]:
+    """Say what the volume of a flow is, and in what sense flows are apart."""
+    if promise.overlapping:
+        return (
+            "exactly the volume that the assignment file gives it",
+            "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says",
+        )
+    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
+    if promise.remainders:
+        return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
+    return volume, "no two flows overlap, and no trip is counted twice"

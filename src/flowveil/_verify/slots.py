@@ -54,11 +54,6 @@ class Slots:
         place = {row: number for number, row in enumerate(distinct)}
         self.of_flow: IntArray = np.array([place[row] for row in rows], np.int64)
 
-    @property
-    def nested(self) -> bool:
-        """Whether slots of one group may hold each other."""
-        return self._options.is_hierarchy
-
     def bounds(self) -> tuple[IntArray, IntArray]:
         """Return by slot the box it fills, low and high: time, and groups numbered in any order."""
         groups = {group: place for place, group in enumerate({group for _, group in self._number})}

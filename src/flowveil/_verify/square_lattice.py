@@ -34,8 +34,7 @@ class SquareLattice(Squares):
 
     def check_id(self, area: str) -> None:
         """Raise unless the id is `l:A/B/X/Y` of a rectangle, or `q:0/x/y` of a single square."""
-        if self.tile(area) is None and self._rectangle(area) is None:
-            raise broken(f"{shown(area)!r} is not the id of a rectangle of squares")
+        self._place(area)
 
     def path(self, area: str) -> Sequence[Hashable]:
         """Return the node of an area in the first tree, and those above it."""
@@ -59,9 +58,14 @@ class SquareLattice(Squares):
         return x - FARTHEST, y - FARTHEST, width, height
 
     def _place(self, area: str) -> Rectangle | None:
-        """Return where an area lies, None for the top."""
+        """Return where an area lies, None for the top; raise if the id is that of no area."""
+        if area == self.top:
+            return None
         tile = self.tile(area)
-        return self._rectangle(area) if tile is None else self._lattice.tile(tile)
+        rectangle = self._rectangle(area) if tile is None else self._lattice.tile(tile)
+        if rectangle is None:
+            raise broken(f"{shown(area)!r} is not the id of a rectangle of squares")
+        return rectangle
 
     def _rectangle(self, area: str) -> Rectangle | None:
         """Return the rectangle that an id names, None if it names none."""
