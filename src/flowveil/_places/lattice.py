@@ -83,11 +83,16 @@ class Lattice:
         given = np.array([_NO_KEY if key is None else key for key in keys], np.uint64)
         distinct, number = np.unique(given, return_inverse=True)
         place, leaf = self._leaves_in(tree, distinct)
+        count = np.bincount(place, minlength=len(distinct))
+        order = np.lexsort((distinct, -count))  # as a family has them
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(1, len(order) + 1)
         every = np.flatnonzero(tree.is_leaf)  # the root holds all
-        place, leaf = np.append(np.zeros_like(every), place + 1), np.append(every, leaf)
-        count = np.bincount(place, minlength=len(distinct) + 1)
-        listed = Listed(tree, count, np.append(_ROOT_KEY, distinct), place, leaf)
-        number = np.where(count[number + 1] > 0, number + 1, -1)
+        place, leaf = np.append(np.zeros_like(every), rank[place]), np.append(every, leaf)
+        sorting = np.argsort(place, kind="stable")
+        tiles, key = np.append(len(every), count[order]), np.append(_ROOT_KEY, distinct[order])
+        listed = Listed(tree, tiles, key, place[sorting], leaf[sorting])
+        number = np.where(count > 0, rank, -1)[number]
         return listed, np.where(given == _ROOT_KEY, ROOT, number)
 
     def _leaves_in(self, tree: Hierarchy, keys: KeyArray) -> tuple[IntArray, IntArray]:
