@@ -280,9 +280,11 @@ def test_cells_are_the_same(flows, k, least_people, requirement):
 
     actual, expected = Problem(known, requirement, 0).cube, Problem(flows, requirement, 0).cube
 
-    for item in fields(expected):
-        one, other = getattr(actual, item.name), getattr(expected, item.name)
-        assert np.array_equal(one, other), item.name
+    pairs = {item.name: (getattr(actual, item.name), getattr(expected, item.name)) for item in fields(expected)}
+    pairs |= {name: (getattr(actual.links, name), getattr(expected.links, name)) for name in actual.links._fields}
+    del pairs["links"]
+    for name, (one, other) in pairs.items():
+        assert np.array_equal(one, other), name
         assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
 
 

@@ -19,7 +19,7 @@ from tests.waiting import run_program
 
 TRIPS = 1_000_000
 QUERY = "SELECT * FROM trips"
-OPTIONS = ["--unit", "person_id", "--weight", "weight", "--grid", "h3:8"]
+OPTIONS = ["--hierarchy", "h3", "--unit", "person_id", "--weight", "weight", "--grid", "h3:8"]
 LIMIT = 900  # MB, of which Python with all libraries and compiled loops takes about 300
 
 pytestmark = pytest.mark.slow  # a server and a million trips

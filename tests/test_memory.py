@@ -27,7 +27,7 @@ import flowveil as fv
 import pyarrow.parquet as pq
 from flowveil._processes import peak_memory
 trips, folder, memory, unit = sys.argv[1:]
-options = {"unit": unit or None}
+options = {"unit": unit or None, "hierarchy": "h3"}
 few = next(pq.ParquetFile(trips).iter_batches(20_000))
 fv.anonymize(fv.build_flows(few, "h3:8", **options), k=2).write(folder + "few")  # compiles and loads
 before = peak_memory()
@@ -138,8 +138,9 @@ def test_a_release_stays_within_the_memory_allowed(many_trips, tmp_path, memory,
     )
 
     assert float(done.stdout) <= 1.25 * allowed
+    options = {"hierarchy": "h3", "unit": unit or None, "memory": f"{0.4 * allowed / 1e6}MB"}
     with pytest.raises(InputError, match="need about"):
-        fv.anonymize(fv.build_flows(many_trips, "h3:10", unit=unit or None, memory=f"{0.4 * allowed / 1e6}MB"))
+        fv.anonymize(fv.build_flows(many_trips, "h3:10", **options))
 
 
 @pytest.mark.parametrize(("arrays", "left"), [(0, 750), (100e6, 750), (600e6, 400), (5e9, 64)])

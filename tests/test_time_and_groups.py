@@ -20,7 +20,7 @@ from flowveil._errors import InputError, PromiseError, VerificationError
 from flowveil._methods import find_method, mosaic, nested
 from flowveil._methods.cuts import mosaic_splits, nested_splits, solution_of
 from flowveil._places import ROOT
-from flowveil._problem import Problem, Requirement, builder, cube
+from flowveil._problem import Problem, Requirement, cube, sheets
 from flowveil._processes import core_count
 from flowveil._times import build_tree, parse_hierarchy
 from tests.trees import Oracle, add_up, flows_between, hierarchies, prices, requirements
@@ -123,7 +123,7 @@ def test_cores_change_nothing(problem):
     for cores, run in ((1, 2**16), (2, 1), (5, 3)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(core_count, "cores", lambda cores=cores: cores)
-            for module in (builder, cube):
+            for module in (sheets, cube):
                 patch.setattr(module, "_RUN", run)
             fresh = replace(problem)
             cut = mosaic_splits(fresh.cube).best(3.0)

@@ -26,7 +26,7 @@ PERSON = b"p0000"  # all ids of persons begin so
 CASES = {
     "h3, people": (
         lambda f: write_parts(TRIPS, f / "t", pq.write_table, "parquet"),
-        {"grid": "h3:6", "weight": "weight"},
+        {"grid": "h3:6", "hierarchy": "h3", "weight": "weight"},
         {"method": "mosaic", "k_weight": 500.0},
     ),
     "h3-binary, dirt, hours and groups": (
@@ -153,9 +153,11 @@ def test_a_worker_dies(workers, tmp_path, monkeypatch):
     for name, value in (("adaptive.enabled", "false"), ("shuffle.partitions", "4")):  # work for both workers
         monkeypatch.setitem(SETTINGS, f"spark.sql.{name}", value)
     with death(workers[0], seen):
-        actual = fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", by="sex", engine="spark", k=5)
+        actual = fv.build_flows(
+            trips, "h3:6", hierarchy="h3", unit="person_id", weight="weight", by="sex", engine="spark", k=5
+        )
 
-    expected = fv.build_flows(trips, "h3:6", unit="person_id", weight="weight", by="sex")
+    expected = fv.build_flows(trips, "h3:6", hierarchy="h3", unit="person_id", weight="weight", by="sex")
     assert workers[0].returncode is not None
     releases = [fv.anonymize(flows, k=5, max_suppression=0.9) for flows in (actual, expected)]
     assert releases[0].flows.equals(releases[1].flows)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._measure import cover
 from flowveil._release import recount
@@ -40,7 +41,6 @@ def left_out_by_hour(
     release: Release,
     trips: TripsLike,
     flows: Flows,
-    published: Published,
     **options: Any,  # of the input
 ) -> list[dict[str, Json]]:
     """Return the shares by hour of the day, where trips have a time and the release has none; [] elsewhere.
@@ -48,14 +48,26 @@ def left_out_by_hour(
     All trips of a pair of tiles are in the same flow, or left out together, so that the flows can be counted again by
     hour and laid under the same areas.
     """
-    if flows.provenance.time or flows.times is not None or published.group is not None or flows.divided:
+    promise = release.manifest["promise"]
+    if (
+        flows.provenance.time
+        or flows.times is not None
+        or flows.divided
+        or "shapes" in promise
+        or "remainders" in promise
+    ):
         return []
     try:
         hourly = recount(folder, release, trips, time=_HOURS, unit=None, weight=None, **options)
     except InputError:  # the trips have no time
         return []
+    (first, origin), (second, destination) = (
+        hourly.places.listed(tree, texts(release.flows[end]))
+        for tree, end in ((hourly.origins, "origin"), (hourly.destinations, "destination"))
+    )
+    kept = (origin >= 0) & (destination >= 0)  # not to or from elsewhere
     of_all = np.zeros(len(hourly), np.int64)  # the release has one matrix
-    group = cover(hourly, published.origin, published.destination, published.matrix, own=of_all)
+    group = cover(hourly, origin[kept], destination[kept], own=of_all, areas=(first, second))
     return [_shares(hourly, group < 0, "time", _HOURS)]
 
 

@@ -50,7 +50,7 @@ def flows_losses(
     published = retrace(folder, release, flows)
     promise = release.manifest["promise"]
     figures = metrics(flows, published, promise["k"], k_weight=promise.get("k_weight"))
-    hours = left_out_by_hour(folder, release, trips, flows, published, zones=zones, columns=columns, where=where)
+    hours = left_out_by_hour(folder, release, trips, flows, zones=zones, columns=columns, where=where)
     return {
         "tables": _tables(figures),
         "maps": before_and_after(flows, release),

@@ -67,9 +67,9 @@ class Quadtree:
                 f"the bbox reaches where {self.crs.to_string()} does not", "give a smaller --bbox or another --crs"
             )
 
-    def __reduce__(self) -> tuple[type[Quadtree], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[Quadtree], tuple[object, ...], dict[str, bool]]:
         # Projections and threads cannot be sent to another process; they follow from what was typed.
-        return Quadtree, (self.side, self.bbox, self.typed_crs)
+        return Quadtree, (self.side, self.bbox, self.typed_crs), {"open": self.open}
 
     def index(self, *columns: Column) -> Column:
         """Return the squares of (lon, lat); null where the projection does not reach."""

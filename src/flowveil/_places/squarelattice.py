@@ -31,8 +31,8 @@ class SquareLattice(Quadtree):
         super().__init__(side, bbox, crs)
         self.lattice = Lattice(AXIS_BITS, aspect)
 
-    def __reduce__(self) -> tuple[type[Quadtree], tuple[object, ...]]:
-        return SquareLattice, (self.side, self.bbox, self.typed_crs, self.lattice.aspect)
+    def __reduce__(self) -> tuple[type[Quadtree], tuple[object, ...], dict[str, bool]]:
+        return SquareLattice, (self.side, self.bbox, self.typed_crs, self.lattice.aspect), {"open": self.open}
 
     def hierarchy(self, seen: KeyArray) -> tuple[Hierarchy, IntArray]:
         """Return the first tree of the family over the squares seen."""
