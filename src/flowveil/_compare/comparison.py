@@ -101,7 +101,7 @@ def compare(
     >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
     >>> table = fv.compare(flows, ["mosaic", "suppression"], k=5)
     >>> table.select(["method", "status", "flows"]).to_pylist()
-    [{'method': 'mosaic', 'status': 'done', 'flows': 36}, {'method': 'suppression', 'status': 'done', 'flows': 6}]
+    [{'method': 'mosaic', 'status': 'done', 'flows': 99}, {'method': 'suppression', 'status': 'done', 'flows': 6}]
     """
     asked = parse_comparison(
         methods,
