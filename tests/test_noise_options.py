@@ -34,6 +34,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "max_gbar": "3",
     "elsewhere": None,
     "totals": None,
+    "remainders": None,
     "strict": None,
     "beside": "DIR",
     "areas_from": "DIR",

@@ -84,7 +84,8 @@ def persons_by_flow(release, trips, resolution):
 @pytest.mark.parametrize("method", ["mosaic", "odkanon"])
 def test_a_release_is_measured_from_both_sides(city_trips, tmp_path, capsys, method):
     """A release by trips is held against persons and people that it knows nothing of; flows below are counted."""
-    folder = fv.anonymize(fv.build_flows(city_trips, "h3:7", bbox=CITY_BBOX), method, k=10).write(tmp_path / "out")
+    flows = fv.build_flows(city_trips, "h3:7", hierarchy="h3", bbox=CITY_BBOX)
+    folder = fv.anonymize(flows, method, k=10).write(tmp_path / "out")
     asked = ["--unit", "person_id", "--weight", "weight", "-k", "8", "--k-weight", "700", "--json"]
     found = persons_by_flow(fv.read_release(folder), pq.read_table(city_trips), 7)
 
