@@ -10,6 +10,7 @@ import flowveil
 METHODS = sorted((Path(flowveil.__file__).parent / "_methods").glob("*.py"))
 ROOMS = {"_arrays", "_errors", "_methods", "_options", "_problem", "_processes"}
 TREES = {
+    "_flows.add_by_group",  # how trips are added up
     "_places.Hierarchy",
     "_places.ROOT",
     "_places.UNIT",
