@@ -68,7 +68,20 @@ def temporary(tmp_path, monkeypatch):
 
 def anonymize(trips, output):
     """Return the arguments of a run with little memory."""
-    return ["anonymize", str(trips), "--grid", "h3:9", "--unit", "person_id", "--memory", "60MB", "-o", str(output)]
+    return [
+        "anonymize",
+        str(trips),
+        "--grid",
+        "h3:9",
+        "--hierarchy",
+        "h3",
+        "--unit",
+        "person_id",
+        "--memory",
+        "60MB",
+        "-o",
+        str(output),
+    ]
 
 
 def python(*arguments):

@@ -87,7 +87,7 @@ class Method:
     times: bool = False  # can time be one of its axes?
     several: bool = False  # can it split an area in several ways?
     remainders: bool = False  # can a flow count what finer flows inside it leave?
-    outcome: Callable[..., Outcome] | None = None  # what it reaches in a matrix with a target volume, if it takes one
+    outcome: Callable[[Problem, float], Outcome] | None = None  # what it reaches with a target volume, if it takes one
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
@@ -152,10 +152,11 @@ class Method:
         # What is not divided has no part to withhold as a whole: a method that cannot solve it says why.
         if not problem.flows.divided or (self.joint and budget == BUDGET.default):
             return solve(problem, **own)
-        if self.outcome is None or not options.get(ONE_TARGET.name, ONE_TARGET.default):
+        outcome: Callable[..., Outcome] | None = self.outcome
+        if outcome is None or not options.get(ONE_TARGET.name, ONE_TARGET.default):
             return solve_each(partial(solve, **own), problem, spread)
         v_target = own.pop(V_TARGET.name, V_TARGET.default)
-        target = find_common_target(problem, v_target, partial(self.outcome, **own), spread)
+        target = find_common_target(problem, v_target, partial(outcome, **own), spread)
         solution = solve_each(partial(solve, v_target=target, **own), problem, spread)
         return replace(solution, notes=(*solution.notes, f"v_target {target:g} for all matrices"))
 
