@@ -21,7 +21,7 @@ ARCHITECTURE = Path(__file__).parent.parent / "docs" / "architecture.md"
 
 # Low to high. A room imports from lower layers only: so rooms of one layer know nothing of each other.
 LAYERS = [
-    "_errors _arrays",
+    "_errors _arrays _compiled",
     "_options",
     "_folder _processes",
     "_engine _noise _synthetic _charts",
@@ -43,7 +43,7 @@ LAYERS = [
     "_cli",
     "__main__",
 ]
-EVERYWHERE = {"_errors", "_arrays"}  # used by all, and not drawn
+EVERYWHERE = {"_errors", "_arrays", "_compiled"}  # used by all, and not drawn
 LAYER = {room: number for number, rooms in enumerate(LAYERS) for room in rooms.split()}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import flowveil
 
 METHODS = sorted((Path(flowveil.__file__).parent / "_methods").glob("*.py"))
-ROOMS = {"_arrays", "_errors", "_methods", "_options", "_problem", "_processes"}
+ROOMS = {"_arrays", "_compiled", "_errors", "_methods", "_options", "_problem", "_processes"}
 TREES = {
     "_flows.add_by_group",  # how trips are added up
     "_places.Hierarchy",

@@ -46,8 +46,8 @@ def attempt(name, problem, v_target):
 
 
 def attempts(name, problem):
-    """Return the solutions of many targets, one for each origin cut."""
-    targets = {areas(problem, target): target for target in dense(problem)}
+    """Return the solutions of many targets, one for each origin cut; some cuts take a target that is hard to meet."""
+    targets = {areas(problem, target): target for target in [*dense(problem), *distinct_targets(problem)]}
     found = [attempt(name, problem, target) for target in targets.values()]
     return [solution for solution in found if solution]
 

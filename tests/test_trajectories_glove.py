@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks import plain_glove
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, UnknownNameError
@@ -30,22 +30,36 @@ def readable(found):
 
 @settings(max_examples=150, deadline=None)
 @given(
-    small_sets(),
-    st.integers(2, 4),
-    st.sampled_from(["strict", "absorb", "loose"]),
-    st.sampled_from(THRESHOLDS),
-    st.sampled_from([None, 10**9]),
+    users=small_sets(),
+    k=st.integers(2, 4),
+    variant=st.sampled_from(["strict", "absorb", "loose"]),
+    most=st.sampled_from(THRESHOLDS),
+    memory=st.sampled_from([None, 10**9]),
+    sweep=st.booleans(),
 )
-def test_same_merges(users, k, variant, most, memory):
-    """Lists and matrix make the merges of the double loop, with the same stretches and the same samples."""
+@example(
+    users=[[(0, 0, 0)], [(0, 0, 0), (0, 0, -4)], [(0, 0, -3), (1, 0, 1)]],
+    k=2,
+    variant="strict",
+    most=(5, NO_LIMIT),
+    memory=None,
+    sweep=True,
+)
+def test_same_merges(users, k, variant, most, memory, sweep):
+    """Lists, matrix and both kernels make the merges of the double loop, with the same stretches and samples.
+
+    In the example a user is left alone in a group by a threshold, with samples that were merged.
+    """
     expected, suppressed, merges = plain_glove.glove(users, k, variant, CAPS, most) if len(users) >= k else ([], [], [])
     trajectories = from_points(users)
 
-    try:
-        actual = glove(trajectories, k, variant, max_extent=most[0], max_duration=most[1], memory=memory)
-    except PromiseError:
-        assert expected == []
-        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flowveil._trajectories.glove.choose_kernel", lambda _: sweep)
+        try:
+            actual = glove(trajectories, k, variant, max_extent=most[0], max_duration=most[1], memory=memory)
+        except PromiseError:
+            assert expected == []
+            return
 
     assert merges == actual.merges
     assert readable(expected) == readable(actual)
@@ -85,7 +99,7 @@ def test_stretch_of_merged_groups(users, wide):
         samples = np.array([*group.samples, *single.samples]).T - np.repeat(pool.origin, 2)[:, None]
         samples = samples.astype(np.int64 if wide else pool.dtype)
         cut = len(group.samples)
-        place = np.array([[0, cut], [cut, samples.shape[1]], [len(group.members), 1]])
+        place = np.array([[0, cut], [cut, samples.shape[1]], [len(group.members), 1], [False, True]])
         boxes = np.empty((6, 2), samples.dtype)
         for column, part in enumerate((samples[:, :cut], samples[:, cut:])):
             boxes[::2, column], boxes[1::2, column] = part[::2].min(axis=1), part[1::2].max(axis=1)

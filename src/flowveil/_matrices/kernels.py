@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -45,4 +46,4 @@ def _answer(
     return answers, variances
 
 
-answer = njit(cache=True)(_answer)
+answer = compiled(_answer)

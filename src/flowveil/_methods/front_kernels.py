@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,7 +55,7 @@ def _empty_front(size: int) -> Front:
     return Front(np.empty(size, np.int64), np.empty(size), np.empty(size, np.int64), np.empty(size, np.int64))
 
 
-empty_front = njit(cache=True, nogil=True)(_empty_front)
+empty_front = compiled(_empty_front)
 
 
 def _with_room(front: Front, used: int, more: int) -> Front:
@@ -67,7 +68,7 @@ def _with_room(front: Front, used: int, more: int) -> Front:
     return larger
 
 
-with_room = njit(cache=True, nogil=True)(_with_room)
+with_room = compiled(_with_room)
 
 
 def _merge(first: Front, count: int, second: Part, room: float, terms: Terms) -> tuple[Front, int]:
@@ -101,7 +102,7 @@ def _merge(first: Front, count: int, second: Part, room: float, terms: Terms) ->
     return best, used
 
 
-merge = njit(cache=True, nogil=True)(_merge)
+merge = compiled(_merge)
 
 
 def _add_up(
@@ -117,7 +118,7 @@ def _add_up(
     return best, count, work
 
 
-add_up = njit(cache=True, nogil=True)(_add_up)
+add_up = compiled(_add_up)
 
 
 def _append(points: Front, used: int, front: Front, count: int) -> tuple[Front, int]:
@@ -128,7 +129,7 @@ def _append(points: Front, used: int, front: Front, count: int) -> tuple[Front, 
     return points, used + count
 
 
-append = njit(cache=True, nogil=True)(_append)
+append = compiled(_append)
 
 
 def _front_of(
@@ -153,7 +154,7 @@ def _front_of(
     return front, count, work
 
 
-front_of = njit(cache=True, nogil=True)(_front_of)
+front_of = compiled(_front_of)
 
 
 def _find_front(opened: Open, gap: float, most: int, terms: Terms) -> tuple[Front, int, int, bool]:
@@ -194,7 +195,7 @@ def _find_front(opened: Open, gap: float, most: int, terms: Terms) -> tuple[Fron
     return points, total[0], total[1], True
 
 
-find_front = njit(cache=True, nogil=True)(_find_front)
+find_front = compiled(_find_front)
 
 
 def _follow(points: Front, point: int, choice: ChoiceArray) -> None:
@@ -211,4 +212,4 @@ def _follow(points: Front, point: int, choice: ChoiceArray) -> None:
             waiting.append(points.other[point])
 
 
-follow = njit(cache=True, nogil=True)(_follow)
+follow = compiled(_follow)

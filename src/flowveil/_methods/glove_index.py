@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -60,7 +61,7 @@ def _merge_cost(groups: Groups, one: int, other: int) -> float:
     return float(total) / float(trips[one] + trips[other])
 
 
-merge_cost = njit(cache=True)(_merge_cost)
+merge_cost = compiled(_merge_cost)
 
 
 def _least_cost(node: IntArray, low: IntArray, high: IntArray, trips: int) -> float:
@@ -74,7 +75,7 @@ def _least_cost(node: IntArray, low: IntArray, high: IntArray, trips: int) -> fl
     return float(trips * mine + others * theirs) / float(trips + others)
 
 
-least_cost = njit(cache=True)(_least_cost)
+least_cost = compiled(_least_cost)
 
 
 def _plant(groups: Groups) -> Tree:
@@ -105,7 +106,7 @@ def _plant(groups: Groups) -> Tree:
     return Tree(order, start, leaf)
 
 
-plant = njit(cache=True)(_plant)
+plant = compiled(_plant)
 
 
 def _fit_leaf(node: IntArray, members: IntArray, groups: Groups) -> None:
@@ -129,7 +130,7 @@ def _fit_leaf(node: IntArray, members: IntArray, groups: Groups) -> None:
         node[_COUNT] += 1
 
 
-fit_leaf = njit(cache=True)(_fit_leaf)
+fit_leaf = compiled(_fit_leaf)
 
 
 def _fit_above(nodes: IntArray, number: int) -> None:
@@ -145,7 +146,7 @@ def _fit_above(nodes: IntArray, number: int) -> None:
     node[_COUNT] = one[_COUNT] + other[_COUNT]
 
 
-fit_above = njit(cache=True)(_fit_above)
+fit_above = compiled(_fit_above)
 
 
 def _fit(tree: Tree, groups: Groups) -> IntArray:
@@ -160,7 +161,7 @@ def _fit(tree: Tree, groups: Groups) -> IntArray:
     return nodes
 
 
-fit = njit(cache=True)(_fit)
+fit = compiled(_fit)
 
 
 def _refit(group: int, nodes: IntArray, tree: Tree, groups: Groups) -> None:
@@ -174,7 +175,7 @@ def _refit(group: int, nodes: IntArray, tree: Tree, groups: Groups) -> None:
         number //= 2
 
 
-refit = njit(cache=True)(_refit)
+refit = compiled(_refit)
 
 
 def _nearest(group: int, nodes: IntArray, tree: Tree, groups: Groups) -> tuple[float, int]:
@@ -212,4 +213,4 @@ def _nearest(group: int, nodes: IntArray, tree: Tree, groups: Groups) -> tuple[f
     return best, partner
 
 
-nearest = njit(cache=True)(_nearest)
+nearest = compiled(_nearest)

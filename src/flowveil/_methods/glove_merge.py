@@ -11,8 +11,8 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from flowveil._compiled import compiled
 from flowveil._methods.glove_index import Groups, Tree, fit, nearest, plant, refit
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _unite(lists: Lists, one: int, other: int) -> None:
     after[last] = END
 
 
-unite = njit(cache=True)(_unite)
+unite = compiled(_unite)
 
 
 def _enough(group: int, trips: IntArray, crowd: Crowd, least: Least) -> bool:
@@ -91,7 +91,7 @@ def _enough(group: int, trips: IntArray, crowd: Crowd, least: Least) -> bool:
     return True
 
 
-enough = njit(cache=True)(_enough)
+enough = compiled(_enough)
 
 
 def _join(one: int, other: int, groups: Groups, crowd: Crowd, least: Least) -> None:
@@ -108,7 +108,7 @@ def _join(one: int, other: int, groups: Groups, crowd: Crowd, least: Least) -> N
         unite(crowd.destinations, one, other)
 
 
-join = njit(cache=True)(_join)
+join = compiled(_join)
 
 
 def _remember(
@@ -120,7 +120,7 @@ def _remember(
         heappush(heap, (cost, min(group, other), max(group, other), group, version[group], version[other]))
 
 
-remember = njit(cache=True)(_remember)
+remember = compiled(_remember)
 
 
 def _merge_flows(
@@ -174,4 +174,4 @@ def _merge_flows(
     return merges[:made], finished, left
 
 
-merge_flows = njit(cache=True)(_merge_flows)
+merge_flows = compiled(_merge_flows)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,7 +76,7 @@ def _choose(price: float, first: int, stop: int, cells: Cells) -> Decision:
     return Decision(price, first, choice, best)
 
 
-choose = njit(cache=True, nogil=True)(_choose)
+choose = compiled(_choose)
 
 
 def _lose(decision: Decision, cells: Cells) -> IntArray:
@@ -93,7 +94,7 @@ def _lose(decision: Decision, cells: Cells) -> IntArray:
     return lost
 
 
-lose = njit(cache=True, nogil=True)(_lose)
+lose = compiled(_lose)
 
 
 def _price_splits(
@@ -115,7 +116,7 @@ def _price_splits(
     return cost, lost
 
 
-price_splits = njit(cache=True, nogil=True)(_price_splits)
+price_splits = compiled(_price_splits)
 
 
 def _publish(edges: IntArray, choice: ChoiceArray, cells: Cells) -> IntArray:
@@ -144,7 +145,7 @@ def _publish(edges: IntArray, choice: ChoiceArray, cells: Cells) -> IntArray:
     return published[:count].copy()
 
 
-publish = njit(cache=True, nogil=True)(_publish)
+publish = compiled(_publish)
 
 
 def _child_holding(rank: int, node: int, ways: Ways) -> int:
@@ -159,7 +160,7 @@ def _child_holding(rank: int, node: int, ways: Ways) -> int:
     return first
 
 
-child_holding = njit(cache=True, nogil=True)(_child_holding)
+child_holding = compiled(_child_holding)
 
 
 class Records(NamedTuple):
@@ -212,4 +213,4 @@ def _cell_of_records(
     return cell_of
 
 
-cell_of_records = njit(cache=True, nogil=True)(_cell_of_records)
+cell_of_records = compiled(_cell_of_records)

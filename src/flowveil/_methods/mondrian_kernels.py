@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -56,7 +57,7 @@ def _crowd_passes(chosen: IntArray, records: Records, least: Least, seen: IntArr
     return False
 
 
-crowd_passes = njit(cache=True)(_crowd_passes)
+crowd_passes = compiled(_crowd_passes)
 
 
 def _cut_values(values: IntArray, trips: IntArray) -> IntArray:
@@ -83,7 +84,7 @@ def _cut_values(values: IntArray, trips: IntArray) -> IntArray:
     return cuts[:count]
 
 
-cut_values = njit(cache=True)(_cut_values)
+cut_values = compiled(_cut_values)
 
 
 def _best_cut(
@@ -105,7 +106,7 @@ def _best_cut(
     return 0, 0
 
 
-best_cut = njit(cache=True)(_best_cut)
+best_cut = compiled(_best_cut)
 
 
 def _partition(
@@ -153,4 +154,4 @@ def _partition(
     return region, bounds[:regions].copy()
 
 
-partition = njit(cache=True)(_partition)
+partition = compiled(_partition)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from flowveil._compiled import compiled
 from flowveil._methods.kernels import Cells
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _share_of(here: int, ends: Ends) -> float:
     return float(min(max(rise / apart / more, 0.0), 1.0))
 
 
-share_of = njit(cache=True, nogil=True)(_share_of)
+share_of = compiled(_share_of)
 
 
 def _mark(edges: IntArray, ends: Ends, below: bool, cells: Cells) -> Marked:
@@ -102,7 +102,7 @@ def _mark(edges: IntArray, ends: Ends, below: bool, cells: Cells) -> Marked:
     return Marked(reached, whole, useful)
 
 
-mark = njit(cache=True, nogil=True)(_mark)
+mark = compiled(_mark)
 
 
 def _keep(edges: IntArray, marked: Marked, cells: Cells) -> Narrow:
@@ -131,4 +131,4 @@ def _keep(edges: IntArray, marked: Marked, cells: Cells) -> Narrow:
     return Narrow(kept, new[edges - first].astype(np.int64), number, splits)
 
 
-keep = njit(cache=True, nogil=True)(_keep)
+keep = compiled(_keep)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,7 +64,7 @@ def _look_down(
     return differs, through, beyond
 
 
-look_down = njit(cache=True, nogil=True)(_look_down)
+look_down = compiled(_look_down)
 
 
 def _open_above(first: int, differs: BoolArray, beyond: FloatArray, cells: Cells) -> BoolArray:
@@ -78,4 +79,4 @@ def _open_above(first: int, differs: BoolArray, beyond: FloatArray, cells: Cells
     return is_open
 
 
-open_above = njit(cache=True, nogil=True)(_open_above)
+open_above = compiled(_open_above)

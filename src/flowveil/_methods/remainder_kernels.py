@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from flowveil._compiled import compiled
 from flowveil._methods.kernels import Cells, child_holding
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _rate_of(cell: int, cells: Cells) -> float:
     return cells.loss[cell] / cells.trips[cell] if cells.loss[cell] < np.inf else 0.0
 
 
-rate_of = njit(cache=True, nogil=True)(_rate_of)
+rate_of = compiled(_rate_of)
 
 
 def _join_parts(cell: int, split: int, given: Given, left: FloatTable, rows: FloatTable) -> int:
@@ -78,7 +78,7 @@ def _join_parts(cell: int, split: int, given: Given, left: FloatTable, rows: Flo
     return row
 
 
-join_parts = njit(cache=True, nogil=True)(_join_parts)
+join_parts = compiled(_join_parts)
 
 
 def _empty_rows(given: Given) -> FloatTable:
@@ -90,7 +90,7 @@ def _empty_rows(given: Given) -> FloatTable:
     return np.empty((most + 1, given.need + 1))
 
 
-empty_rows = njit(cache=True, nogil=True)(_empty_rows)
+empty_rows = compiled(_empty_rows)
 
 
 def _leave_over(stop: int, given: Given) -> FloatTable:
@@ -120,7 +120,7 @@ def _leave_over(stop: int, given: Given) -> FloatTable:
     return left
 
 
-leave_over = njit(cache=True, nogil=True)(_leave_over)
+leave_over = compiled(_leave_over)
 
 
 def _choose_split(cell: int, over: int, given: Given, left: FloatTable, rows: FloatTable) -> tuple[int, int]:
@@ -144,7 +144,7 @@ def _choose_split(cell: int, over: int, given: Given, left: FloatTable, rows: Fl
     return best_split, best_column
 
 
-choose_split = njit(cache=True, nogil=True)(_choose_split)
+choose_split = compiled(_choose_split)
 
 
 def _last_part(column: int, before: FloatArray, cost: FloatArray) -> tuple[int, int]:
@@ -164,7 +164,7 @@ def _last_part(column: int, before: FloatArray, cost: FloatArray) -> tuple[int, 
     return best_more, best_place
 
 
-last_part = njit(cache=True, nogil=True)(_last_part)
+last_part = compiled(_last_part)
 
 
 class Traced(NamedTuple):
@@ -211,7 +211,7 @@ def _trace(tops: IntArray, choice: ChoiceArray, given: Given, left: FloatTable) 
     return Traced(choice, published, above)
 
 
-trace = njit(cache=True, nogil=True)(_trace)
+trace = compiled(_trace)
 
 
 class Followed(NamedTuple):
@@ -255,7 +255,7 @@ def _part_holding(
     return parts.part[low] if low < high and node[axis, parts.part[low]] == area else -1
 
 
-part_holding = njit(cache=True, nogil=True)(_part_holding)
+part_holding = compiled(_part_holding)
 
 
 def _flow_of_records(records: Records, followed: Followed, splitters: Splitters, ways: tuple[Ways, ...]) -> IntArray:
@@ -273,4 +273,4 @@ def _flow_of_records(records: Records, followed: Followed, splitters: Splitters,
     return cell_of
 
 
-flow_of_records = njit(cache=True, nogil=True)(_flow_of_records)
+flow_of_records = compiled(_flow_of_records)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
@@ -67,7 +68,7 @@ def _combine(lists: Points, used: int, one: tuple[int, int], other: tuple[int, i
     return used
 
 
-combine = njit(cache=True)(_combine)
+combine = compiled(_combine)
 
 
 def _finish(lists: Points, used: int, split: tuple[int, int], loss: float, cell: int) -> int:
@@ -86,7 +87,7 @@ def _finish(lists: Points, used: int, split: tuple[int, int], loss: float, cell:
     return used
 
 
-finish = njit(cache=True)(_finish)
+finish = compiled(_finish)
 
 
 def _grown(lists: Points, used: int, size: int) -> Points:
@@ -96,7 +97,7 @@ def _grown(lists: Points, used: int, size: int) -> Points:
     return more
 
 
-grown = njit(cache=True)(_grown)
+grown = compiled(_grown)
 
 
 def _fill(capacity: int, price: float, cells: Cells) -> tuple[Points, int, int]:
@@ -129,7 +130,7 @@ def _fill(capacity: int, price: float, cells: Cells) -> tuple[Points, int, int]:
     return lists, start[0], end[0]
 
 
-fill = njit(cache=True)(_fill)
+fill = compiled(_fill)
 
 
 def _solve_tree(capacity: int, price: float, cells: Cells) -> BoolArray:
@@ -151,4 +152,4 @@ def _solve_tree(capacity: int, price: float, cells: Cells) -> BoolArray:
     return publish
 
 
-solve_tree = njit(cache=True)(_solve_tree)
+solve_tree = compiled(_solve_tree)

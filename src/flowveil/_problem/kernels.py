@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -67,7 +68,7 @@ def _find_rows(sheet: int, cells: Cells, sheets: Splitting, desk: Desk) -> None:
             desk.next_in_sheet[1, entry] = cells.edges[sheets.part[entry] + 1]
 
 
-find_rows = njit(cache=True, nogil=True)(_find_rows)
+find_rows = compiled(_find_rows)
 
 
 def _find_parts(row: int, cells: Cells, origins: Splitting, desk: Desk) -> None:
@@ -83,7 +84,7 @@ def _find_parts(row: int, cells: Cells, origins: Splitting, desk: Desk) -> None:
         desk.place[cells.destination[cell]] = cell
 
 
-find_parts = njit(cache=True, nogil=True)(_find_parts)
+find_parts = compiled(_find_parts)
 
 
 def _link_row(  # noqa: C901  one loop: splits stand in the order of axes
@@ -134,7 +135,7 @@ def _link_row(  # noqa: C901  one loop: splits stand in the order of axes
     desk.filled[0], desk.filled[1] = split, parts
 
 
-link_row = njit(cache=True, nogil=True)(_link_row)
+link_row = compiled(_link_row)
 
 
 def _link(cells: Cells, axes: Axes, desk: Desk, links: Links) -> None:
@@ -152,7 +153,7 @@ def _link(cells: Cells, axes: Axes, desk: Desk, links: Links) -> None:
             links.withheld[split] -= cells.trips[links.part[entry]]
 
 
-link = njit(cache=True, nogil=True)(_link)
+link = compiled(_link)
 
 
 class Spans(NamedTuple):
@@ -188,7 +189,7 @@ def _sum_of_meters(spans: Spans, area: IntArray, rank: IntArray, table: Meters) 
     return total
 
 
-sum_of_meters = njit(cache=True, nogil=True)(_sum_of_meters)
+sum_of_meters = compiled(_sum_of_meters)
 
 
 def _spread_error(spans: Spans, mean: FloatArray) -> FloatArray:
@@ -200,4 +201,4 @@ def _spread_error(spans: Spans, mean: FloatArray) -> FloatArray:
     return total
 
 
-spread_error = njit(cache=True, nogil=True)(_spread_error)
+spread_error = compiled(_spread_error)

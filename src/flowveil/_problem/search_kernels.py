@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray, KeyArray
@@ -125,7 +126,7 @@ def _bits(word: int) -> int:
     return int(word & _MASKS[3])
 
 
-bits = njit(cache=True, nogil=True)(_bits)
+bits = compiled(_bits)
 
 
 def _place(rank: int, tree: int, words: KeyArray, before: IntArray) -> int:
@@ -135,7 +136,7 @@ def _place(rank: int, tree: int, words: KeyArray, before: IntArray) -> int:
     return int(before[tree, word] + bits(words[tree, word] & lower))
 
 
-place = njit(cache=True, nogil=True)(_place)
+place = compiled(_place)
 
 
 def _gather(inside: IntArray, records: Records, desk: Desk) -> int:
@@ -153,7 +154,7 @@ def _gather(inside: IntArray, records: Records, desk: Desk) -> int:
     return count
 
 
-gather = njit(cache=True, nogil=True)(_gather)
+gather = compiled(_gather)
 
 
 def _sort_tiles(tree: int, count: int, rank: IntArray, desk: Desk) -> None:
@@ -175,7 +176,7 @@ def _sort_tiles(tree: int, count: int, rank: IntArray, desk: Desk) -> None:
             running[what, tree, at + 1] += running[what, tree, at]
 
 
-sort_tiles = njit(cache=True, nogil=True)(_sort_tiles)
+sort_tiles = compiled(_sort_tiles)
 
 
 def _sort_records(tree: int, count: int, inside: IntArray, records: Records, desk: Desk, order: IntArray) -> None:
@@ -189,7 +190,7 @@ def _sort_records(tree: int, count: int, inside: IntArray, records: Records, des
         desk.next_place[tile] += 1
 
 
-sort_records = njit(cache=True, nogil=True)(_sort_records)
+sort_records = compiled(_sort_records)
 
 
 def _enter(size: int, candidates: LinkArray, areas: Areas, least: Least, desk: Desk, found: Found) -> int:
@@ -220,7 +221,7 @@ def _enter(size: int, candidates: LinkArray, areas: Areas, least: Least, desk: D
     return int(cell - first)
 
 
-enter = njit(cache=True, nogil=True)(_enter)
+enter = compiled(_enter)
 
 
 def _crowd_passes(order: IntArray, begin: int, end: int, visits: Visits, least: Least) -> bool:
@@ -247,7 +248,7 @@ def _crowd_passes(order: IntArray, begin: int, end: int, visits: Visits, least: 
     return False
 
 
-crowd_passes = njit(cache=True, nogil=True)(_crowd_passes)
+crowd_passes = compiled(_crowd_passes)
 
 
 def _keep_crowds(count: int, areas: Areas, visits: Visits, least: Least, desk: Desk, found: Found) -> int:
@@ -273,7 +274,7 @@ def _keep_crowds(count: int, areas: Areas, visits: Visits, least: Least, desk: D
     return int(kept - first)
 
 
-keep_crowds = njit(cache=True, nogil=True)(_keep_crowds)
+keep_crowds = compiled(_keep_crowds)
 
 
 def _first_from(rank: IntArray, start: int, stop: int, bound: int) -> int:
@@ -287,7 +288,7 @@ def _first_from(rank: IntArray, start: int, stop: int, bound: int) -> int:
     return start
 
 
-first_from = njit(cache=True, nogil=True)(_first_from)
+first_from = compiled(_first_from)
 
 
 def _ascending(records: IntArray) -> IntArray:
@@ -297,7 +298,7 @@ def _ascending(records: IntArray) -> IntArray:
     return records
 
 
-ascending = njit(cache=True, nogil=True)(_ascending)
+ascending = compiled(_ascending)
 
 
 def _fill_row(inside: IntArray, candidates: LinkArray, axes: Axes, records: Records, tests: Tests, work: Work) -> None:
@@ -326,7 +327,7 @@ def _fill_row(inside: IntArray, candidates: LinkArray, axes: Axes, records: Reco
         desk.sums[:, tile] = 0
 
 
-fill_row = njit(cache=True, nogil=True)(_fill_row)
+fill_row = compiled(_fill_row)
 
 
 def _find_cells(sheets: Sheets, axes: Axes, records: Records, tests: Tests, work: Work) -> int:
@@ -364,4 +365,4 @@ def _find_cells(sheets: Sheets, axes: Axes, records: Records, tests: Tests, work
     return -1
 
 
-find_cells = njit(cache=True, nogil=True)(_find_cells)
+find_cells = compiled(_find_cells)

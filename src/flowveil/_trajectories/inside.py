@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._trajectories.compiled import compiled
+from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._trajectories.compiled import Whole, compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -25,7 +25,7 @@ class Groups(NamedTuple):
     """Groups by id, and what they are compared by."""
 
     samples: Whole
-    place: IntArray  # by group: where its samples begin and end, and its users
+    place: IntArray  # by group: where its samples begin and end, its users, and whether nothing was merged into it
     boxes: Whole  # by group: t0, t1, x0, x1, y0, y1 around its samples
     limits: Whole
 
@@ -142,7 +142,7 @@ def _least_space(samples: Whole, i: int, b0: int, b1: int, n: int, wb: int) -> W
 
 @compiled
 def point_total(groups: Groups, a: int, b: int, most: float) -> Whole:
-    """Return half of what `sweep_total` does for two single users, whose samples are one cell and one step each."""
+    """Return half of what `sweep_total` does for two users who were not merged: samples are one cell and one step."""
     samples, place, boxes, limits = groups
     a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
     box = boxes[2:, b]
@@ -209,7 +209,7 @@ def stretch(groups: Groups, a: int, b: int, most: float, sweep: bool) -> float:
     na, nb = place[2, a], place[2, b]
     scale = whole * (na + nb) * (place[1, a] - place[0, a])
     enough = most * scale * (1 + 1e-12) + 1
-    if sweep and na == 1 and nb == 1:
+    if sweep and place[3, a] and place[3, b]:
         total = 2 * point_total(groups, a, b, enough / 2)
     elif sweep:
         total = sweep_total(groups, a, b, enough)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._trajectories.compiled import Whole, compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray

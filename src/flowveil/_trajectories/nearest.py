@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._trajectories.compiled import compiled
+from flowveil._compiled import compiled
 from flowveil._trajectories.kernels import Groups, stretch
 
 if TYPE_CHECKING:

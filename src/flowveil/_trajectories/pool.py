@@ -36,7 +36,8 @@ class Pool:
         self.samples: Whole = np.empty((6, int(_SPARE * boxes.shape[1]) + 1024), self.dtype)
         self.samples[:, : boxes.shape[1]] = boxes
         self.end = boxes.shape[1]
-        self.place = np.stack([trajectories.start[:-1], trajectories.start[1:], np.ones(count, np.int64)])
+        alone = np.ones((2, count), np.int64)
+        self.place = np.concatenate([trajectories.start[None, :-1], trajectories.start[None, 1:], alone])
         self.boxes = _envelopes(boxes, trajectories.start).astype(self.dtype)
         self.alive: BoolArray = np.ones(count, np.bool_)  # takes part
         self.kept: BoolArray = np.ones(count, np.bool_)  # has samples
@@ -64,12 +65,12 @@ class Pool:
         return samples
 
     def put(self, group: int, samples: IntArray, users: int, *, done: bool) -> None:
-        """Give a group new samples."""
+        """Give a group new samples, which are merged ones."""
         length = samples.shape[1]
         if self.end + length > self.samples.shape[1]:
             self._pack(length)
         self.samples[:, self.end : self.end + length] = samples
-        self.place[:, group] = self.end, self.end + length, users
+        self.place[:, group] = self.end, self.end + length, users, False
         self.end += length
         self.boxes[::2, group] = samples[::2].min(axis=1)
         self.boxes[1::2, group] = samples[1::2].max(axis=1)
