@@ -181,16 +181,16 @@ def solution_of(
 
 def _cell_of_records(problem: Problem, cut: Cut, run: Run, records: slice) -> IntArray:
     """Return for the tile pairs of a run of matrices the published cell that holds each, -1 where none does."""
-    from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+    from flowveil._methods import record_kernels  # noqa: PLC0415 numba is slow to import
 
     cube = cut.cube
     top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)[run.matrices]
     rank = tuple(
         np.stack([axis.low[axis.leaf[records]] for axis in dimension.axes]) for dimension in problem.dimensions
     )
-    cell: IntArray = kernels.cell_of_records(
-        kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank),
-        kernels.Chosen(run.cells.start, cut.choice[run.cells]),
+    cell: IntArray = record_kernels.cell_of_records(
+        record_kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank),
+        record_kernels.Chosen(run.cells.start, cut.choice[run.cells]),
         cube.links,
         cube.node,
         tuple(dimension.family.ways for dimension in problem.dimensions),
