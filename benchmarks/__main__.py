@@ -9,6 +9,7 @@ NAMES = [
     "read",
     "odkanon",
     "solve",
+    "families",
     "hours",
     "steps",
     "each",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._methods import kernels, mosaic, narrow_kernels, nested
+from flowveil._methods import kernels, mosaic, narrow_kernels, nested, record_kernels
 from flowveil._methods.cuts import mosaic_splits, solution_of
 from flowveil._methods.narrow import between
 from flowveil._methods.spend import spend
@@ -203,7 +203,7 @@ def test_wrong_questions():
 @settings(max_examples=100, deadline=None)
 @given(family_problems() | problems(), prices, prices, st.lists(st.floats(0, 1), max_size=3))
 def test_what_is_left_out_between_two_prices_does_not_matter(problem, one, other, shares):
-    """At every price between them the same cells are published, and again when prices come closer."""
+    """At every price between them the same cells are published."""
     low, high = sorted((float(one), float(other)))
     splits = mosaic_splits(problem.cube)
     if not len(problem.cube) or low == high:
@@ -217,9 +217,6 @@ def test_what_is_left_out_between_two_prices_does_not_matter(problem, one, other
         assert cut.published.tolist() == expected.published.tolist()
         assert (cut.loss, cut.suppressed) == (expected.loss, expected.suppressed)
         assert splits.measure(cut.choice, lam).published.tolist() == expected.published.tolist()
-        if lam < high:
-            near = near.between(lam, high)
-            assert sum(len(run.number) for run in near.runs) <= len(problem.cube)
 
 
 def test_most_cells_are_left_out_between_close_prices():
@@ -253,5 +250,5 @@ def test_compiled_loops_equal_plain_ones(problem, one, other):
         )
 
     expected = everything()
-    with plain_loops(kernels, narrow_kernels):
+    with plain_loops(kernels, narrow_kernels, record_kernels):
         assert everything() == expected

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._methods.kernels import Cells, Decision, Records
+    from flowveil._methods.kernels import Cells, Decision
+    from flowveil._methods.record_kernels import Records
     from flowveil._places import Ways
     from flowveil._problem import Cube, Problem, Run
 
@@ -189,22 +190,22 @@ def rows_of(problem: Problem, run: Run) -> slice:
 
 def records_of(problem: Problem, cube: Cube, run: Run) -> Records:
     """Return the tile pairs of a run of matrices, as compiled loops take them."""
-    from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+    from flowveil._methods import record_kernels  # noqa: PLC0415 numba is slow to import
 
     rows = rows_of(problem, run)
     top = np.where(np.diff(cube.edges) > 0, cube.edges[:-1], -1)[run.matrices]
     rank = tuple(np.stack([axis.low[axis.leaf[rows]] for axis in dimension.axes]) for dimension in problem.dimensions)
-    return kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank)
+    return record_kernels.Records(np.repeat(top, np.diff(problem.flows.edges)[run.matrices]), rank)
 
 
 def _cell_of_records(problem: Problem, cut: Cut, run: Run) -> IntArray:
     """Return for the tile pairs of a run of matrices the published cell that holds each, -1 where none does."""
-    from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+    from flowveil._methods import record_kernels  # noqa: PLC0415 numba is slow to import
 
     cube = cut.cube
-    cell: IntArray = kernels.cell_of_records(
+    cell: IntArray = record_kernels.cell_of_records(
         records_of(problem, cube, run),
-        kernels.Chosen(run.cells.start, cut.choice[run.cells]),
+        record_kernels.Chosen(run.cells.start, cut.choice[run.cells]),
         cube.links,
         cube.node,
         tuple(dimension.family.ways for dimension in problem.dimensions),

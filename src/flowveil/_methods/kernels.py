@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._places import Ways
-    from flowveil._problem import Links
 
     ChoiceArray = npt.NDArray[np.int8]
     LinkArray = npt.NDArray[np.int32]
@@ -146,71 +144,3 @@ def _publish(edges: IntArray, choice: ChoiceArray, cells: Cells) -> IntArray:
 
 
 publish = compiled(_publish)
-
-
-def _child_holding(rank: int, node: int, ways: Ways) -> int:
-    """Return which child of a node holds the tile of a rank."""
-    first, end = int(ways.first_child[node]), int(ways.end_child[node])
-    while end - first > 1:
-        middle = (first + end) // 2
-        if ways.low[middle] <= rank:
-            first = middle
-        else:
-            end = middle
-    return first
-
-
-child_holding = compiled(_child_holding)
-
-
-class Records(NamedTuple):
-    """Records, each with the cell that choices begin with, -1 for none, and by axis its ranks, one row a tree."""
-
-    top: IntArray
-    rank: tuple[IntArray, ...]
-
-
-class Chosen(NamedTuple):
-    """The choices in a run of cells."""
-
-    first: int  # cell of the run
-    choice: ChoiceArray  # by cell of the run
-
-
-def _cell_of_records(
-    records: Records, chosen: Chosen, links: Links, node: IntArray, ways: tuple[Ways, ...]
-) -> IntArray:
-    """Return for every record the published cell that holds it, -1 where none does.
-
-    node: by axis (the rows) and cell. ways: by axis.
-    """
-    top, rank = records
-    first, choice = chosen
-    first_split, axis_of, part = links.first_split, links.axis, links.part
-    cell_of = np.full(len(top), -1, np.int64)
-    for record in range(len(top)):
-        cell = top[record]
-        while cell >= 0 and choice[cell - first] > 0:
-            split = first_split[cell] + choice[cell - first] - 1
-            axis = axis_of[split]
-            way = split
-            while way > first_split[cell] and axis_of[way - 1] == axis:
-                way -= 1
-            of_axis = ways[axis]
-            splitter = of_axis.way[of_axis.first_way[node[axis, cell]] + split - way]
-            child = child_holding(rank[axis][of_axis.tree[splitter], record], splitter, of_axis)
-            area = of_axis.area[child]
-            low, high = links.first_part[split], links.first_part[split + 1]
-            while high - low > 1:
-                middle = (low + high) // 2
-                if node[axis, part[middle]] <= area:
-                    low = middle
-                else:
-                    high = middle
-            cell = part[low] if low < high and node[axis, part[low]] == area else -1
-        if cell >= 0 and choice[cell - first] == 0:
-            cell_of[record] = cell
-    return cell_of
-
-
-cell_of_records = compiled(_cell_of_records)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 GROWTH = 8.0  # of the price until a cut suppresses little enough
 SAME = 1e-12  # relative difference of costs that is rounding
 _SAMPLE = 100_000  # cells
-_NARROW = 1.6  # times the lower price: what matters between two is much less than all
-_NARROWER = 0.125  # of a range of prices: again much less
+_CLOSE = 1.6  # times the lower price: what matters between two is much less than all
 
 
 def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
@@ -48,7 +47,8 @@ def close_in(splits: Splits, fine: Cut, coarse: Cut, enough: Callable[[Cut], boo
     near: Splits | Between = splits
     while fine.suppressed > coarse.suppressed:
         lam = price_between(fine, coarse)
-        near = _narrowed(near, fine.lam, coarse.lam)
+        if near is splits and coarse.lam <= fine.lam * _CLOSE:
+            near = between(splits, fine.lam, coarse.lam)
         middle = near.best(lam)
         if middle.value(lam) >= coarse.value(lam) * (1 - SAME):
             break
@@ -57,13 +57,6 @@ def close_in(splits: Splits, fine: Cut, coarse: Cut, enough: Callable[[Cut], boo
         else:
             fine = middle
     return fine, coarse
-
-
-def _narrowed(near: Splits | Between, low: float, high: float) -> Splits | Between:
-    """Return what is needed of cuts at prices between two, once that is much less."""
-    if isinstance(near, Between):
-        return near.between(low, high) if high - low <= (near.high - near.low) * _NARROWER else near
-    return between(near, low, high) if high <= low * _NARROW else near
 
 
 def price_between(fine: Cut, coarse: Cut) -> float:

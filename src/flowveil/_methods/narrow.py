@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """The cuts of a set that are best at some price from `low` to `high`, and some others."""
+    """The cuts of a set that are best at some price between two, and some others."""
 
     splits: Splits
-    low: float
-    high: float
     runs: Sequence[Narrow]
 
     def best(self, lam: float) -> Cut:
@@ -45,16 +43,6 @@ class Between:
 
         return self.splits.cut(lam, choice, at_once(follow, self.runs))
 
-    def between(self, low: float, high: float) -> Between:
-        """Return the same for prices that are closer."""
-        price = self.splits.cube.price
-
-        def closer(run: Narrow) -> Narrow:
-            less = _narrow(run.edges, run.cells, low + price, high + price)
-            return less._replace(number=run.number[less.number], split=run.split[less.split])
-
-        return Between(self.splits, low, high, at_once(closer, self.runs))
-
 
 def between(splits: Splits, low: float, high: float) -> Between:
     """Return the cuts that are best at some price between two."""
@@ -64,7 +52,7 @@ def between(splits: Splits, low: float, high: float) -> Between:
         edges = cube.edges[run.matrices.start : run.matrices.stop + 1]
         return _narrow(edges, splits.cells, low + cube.price, high + cube.price)
 
-    return Between(splits, low, high, at_once(narrow, cube.runs))
+    return Between(splits, at_once(narrow, cube.runs))
 
 
 def cube_between(splits: Splits, low: float, high: float) -> Cube:

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._compiled import compiled
-from flowveil._methods.kernels import Cells, child_holding
+from flowveil._methods.record_kernels import child_holding, node_split, part_with
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._methods.kernels import ChoiceArray, LinkArray, Records
+    from flowveil._methods.kernels import Cells, ChoiceArray, LinkArray
+    from flowveil._methods.record_kernels import Records, Splitters
     from flowveil._places import Ways
 
-    AxisArray = npt.NDArray[np.int8]
     FloatTable = npt.NDArray[np.float64]
 
 
@@ -222,37 +222,18 @@ class Followed(NamedTuple):
     parts: Parts
 
 
-class Splitters(NamedTuple):
-    """What the splits of cells are."""
-
-    first_split: LinkArray  # by cell
-    axis: AxisArray  # by split
-    node: IntArray  # by axis (the rows) and cell
-
-
 def _part_holding(
     cell: int, record: int, records: Records, followed: Followed, splitters: Splitters, ways: tuple[Ways, ...]
 ) -> int:
     """Return the part of a cell, split as was traced, that holds a record; -1 if it is no cell."""
     first, traced, parts = followed
-    first_split, axis_of, node = splitters
-    split = first_split[cell] + traced.choice[cell - first] - 1
-    axis = axis_of[split]
-    way = split
-    while way > first_split[cell] and axis_of[way - 1] == axis:
-        way -= 1
-    of_axis = ways[axis]
-    splitter = of_axis.way[of_axis.first_way[node[axis, cell]] + split - way]
-    area = of_axis.area[child_holding(records.rank[axis][of_axis.tree[splitter], record], splitter, of_axis)]
-    begin = first_split[first]
-    low, high = parts.start[split - begin], parts.start[split - begin + 1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if node[axis, parts.part[middle]] <= area:
-            low = middle
-        else:
-            high = middle
-    return parts.part[low] if low < high and node[axis, parts.part[low]] == area else -1
+    split = splitters.first_split[cell] + traced.choice[cell - first] - 1
+    axis, place = splitters.axis[split], split - splitters.first_split[first]
+    of_axis, splitter = ways[axis], node_split(cell, split, splitters, ways)
+    rank = records.rank[axis][of_axis.tree[splitter], record]
+    child = child_holding(rank, of_axis.first_child[splitter], of_axis.end_child[splitter], of_axis.low)
+    low, high = parts.start[place], parts.start[place + 1]
+    return int(part_with(of_axis.area[child], low, high, parts.part, splitters.node[axis]))
 
 
 part_holding = compiled(_part_holding)

@@ -197,14 +197,14 @@ class LeftOver:
 
     def _trace(self, cut: Cut, run: Run, left: FloatTable) -> tuple[IntArray, IntArray, IntArray]:
         """Return the cells that a run publishes, what holds each, and by tile pair the cell that counts it."""
-        from flowveil._methods import remainder_kernels  # noqa: PLC0415 numba is slow to import
+        from flowveil._methods import record_kernels, remainder_kernels  # noqa: PLC0415 numba is slow to import
 
         problem, links, (first, stop) = self.problem, self.problem.cube.links, (run.cells.start, run.cells.stop)
         tops = cut.published[slice(*np.searchsorted(cut.published, [first, stop]).tolist())]
         given = self._given(run)
         traced = remainder_kernels.trace(tops, cut.choice[first:stop].copy(), given, left)
         followed = remainder_kernels.Followed(first, traced, given.parts)
-        splitters = remainder_kernels.Splitters(links.first_split, links.axis, problem.cube.node)
+        splitters = record_kernels.Splitters(links.first_split, links.axis, problem.cube.node)
         ways = tuple(dimension.family.ways for dimension in problem.dimensions)
         cell_of = remainder_kernels.flow_of_records(records_of(problem, problem.cube, run), followed, splitters, ways)
         published = np.flatnonzero(traced.published)

@@ -62,7 +62,8 @@ def _check_sizes(problem: Problem) -> None:
 def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
     """Return the cube of the cells of some sheets; these are given by matrix and area on the third axis, if any."""
     flows, dimensions, sizes = problem.flows, problem.dimensions, np.diff(cells.edges)
-    node = np.vstack([cells.origin, cells.destination, *np.repeat(sheets[1:], sizes, axis=1)]).astype(np.int64)
+    node = np.empty((len(dimensions), len(cells.trips)), np.int64)
+    node[0], node[1], node[2:] = cells.origin, cells.destination, np.repeat(sheets[1:], sizes, axis=1)
     tiles = np.zeros(len(cells.trips), np.int64)
     for row, dimension in zip(node, dimensions, strict=True):
         if dimension.is_place:
