@@ -19,6 +19,8 @@ NAMES = [
     "growth",
     "published",
     "claims",
+    "questions",
+    "finest",
     "glove",
     "matrices",
     "trajectories",

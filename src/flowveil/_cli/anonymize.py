@@ -17,6 +17,7 @@ from flowveil._cli.options import (
     ElsewhereFlag,
     Output,
     Overwrite,
+    RemaindersFlag,
     Report,
     TripOptions,
     given,
@@ -52,9 +53,7 @@ def anonymize(
         ),
     ] = None,
     elsewhere: ElsewhereFlag = False,
-    remainders: Annotated[
-        bool, typer.Option("--remainders", help="Let a flow count all other trips after finer flows inside it.")
-    ] = False,
+    remainders: RemaindersFlag = False,
     report: Report = False,
     totals: Annotated[
         bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")

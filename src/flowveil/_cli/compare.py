@@ -12,7 +12,18 @@ from rich.live import Live
 from rich.table import Table
 
 import flowveil as fv
-from flowveil._cli.options import NUMBER, WHOLE, AsJson, ElsewhereFlag, KWeight, MinTiles, TripOptions, number, takes
+from flowveil._cli.options import (
+    NUMBER,
+    WHOLE,
+    AsJson,
+    ElsewhereFlag,
+    KWeight,
+    MinTiles,
+    RemaindersFlag,
+    TripOptions,
+    number,
+    takes,
+)
 from flowveil._cli.terminal import note, print_json
 from flowveil._compare import (
     MOST_SECONDS,
@@ -51,6 +62,7 @@ def compare(
         ),
     ] = None,
     elsewhere: ElsewhereFlag = False,
+    remainders: RemaindersFlag = False,
     epsilon: Annotated[
         float | None,
         number(
@@ -79,6 +91,7 @@ def compare(
         "k_weight": k_weight,
         "min_tiles": min_tiles,
         "elsewhere": elsewhere,
+        "remainders": remainders,
         "epsilon": epsilon,
         "options": option,
         "time_limit": time_limit,

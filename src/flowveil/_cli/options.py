@@ -66,6 +66,9 @@ MinTiles = Annotated[int, number(parse=parse_min_tiles, metavar=WHOLE, help="Few
 ElsewhereFlag = Annotated[
     bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
 ]
+RemaindersFlag = Annotated[
+    bool, typer.Option("--remainders", help="Let a flow count all other trips after finer flows inside it.")
+]
 Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="What to ask the database that INPUT names.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 

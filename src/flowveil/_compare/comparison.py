@@ -56,6 +56,7 @@ class Comparison(NamedTuple):
     k_weight: float | Literal["auto"] | None
     min_tiles: int
     elsewhere: bool
+    remainders: bool
     epsilon: float | None
     options: dict[str, dict[str, Value]]
     time_limit: float
@@ -67,8 +68,10 @@ class Comparison(NamedTuple):
         keywords: Keywords = {"method": method, "options": self.options.get(method, {})}
         if method == LAPLACE:
             return keywords | {"epsilon": self.epsilon}
+        entry = find_method(method)
         keywords |= {"k": self.k, "k_weight": self.k_weight, "min_tiles": self.min_tiles, "elsewhere": self.elsewhere}
-        return keywords | {"max_suppression": self.max_suppression if find_method(method).steers else None}
+        keywords |= {"remainders": self.remainders and entry.remainders}
+        return keywords | {"max_suppression": self.max_suppression if entry.steers else None}
 
 
 def compare(
@@ -80,6 +83,7 @@ def compare(
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     elsewhere: bool = False,
+    remainders: bool = False,
     epsilon: float | None = None,
     options: Mapping[str, Mapping[str, Value]] | None = None,
     time_limit: float = MOST_SECONDS,
@@ -92,8 +96,9 @@ def compare(
     methods: names, or "all" for every method that promises k-anonymity. Each runs in a process of its own; one that
     fails, or passes `time_limit` (seconds) or `memory_limit` (e.g. "2GB", or bytes), is a row that says so.
     max_suppression: for the methods that can steer it. options: by method, its options.
-    elsewhere: let methods of k-anonymity report what they leave out. epsilon: compare `laplace` too, which protects one
-    trip with noise at this epsilon, on all tiles of the bbox or all zones.
+    elsewhere: let methods of k-anonymity report what they leave out. remainders: let those that can count what finer
+    flows leave. epsilon: compare `laplace` too, which protects one trip with noise at this epsilon, on all tiles of the
+    bbox or all zones.
     verify: also write each release to a temporary folder and verify it; the trips must be files.
     watch: called about 20 times a second while a method runs.
     flows: what `build_flows` returns. k_weight, min_tiles: as for `anonymize`.
@@ -110,6 +115,7 @@ def compare(
         k_weight=k_weight,
         min_tiles=min_tiles,
         elsewhere=elsewhere,
+        remainders=remainders,
         epsilon=epsilon,
         options=options,
         time_limit=time_limit,
@@ -141,6 +147,7 @@ def parse_comparison(
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     elsewhere: bool = False,
+    remainders: bool = False,
     epsilon: float | None = None,
     options: Mapping[str, Mapping[str, Value]] | Sequence[str] | None = None,
     time_limit: float = MOST_SECONDS,
@@ -157,6 +164,7 @@ def parse_comparison(
         parse_k_weight(k_weight),
         parse_min_tiles(min_tiles),
         check_flag(elsewhere, "elsewhere"),
+        check_flag(remainders, "remainders"),
         noise,
         _options(options or {}, names),
         parse_time_limit(time_limit),
