@@ -47,6 +47,9 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release 
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
 ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
+ZoneName = Annotated[
+    str | None, typer.Option("--zone-name", metavar="COL", help="Column of the zones that names them ('' for none).")
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
 ]
@@ -87,6 +90,7 @@ class TripOptions:
         typer.Option(help="lattice, h3, h3-binary or quadtree; for zones many, ward, or columns from fine to coarse."),
     ] = None
     zones: ZonesFile = None
+    zone_name: ZoneName = None
     crs: Annotated[str | None, typer.Option(help="Projected CRS of a quadtree, e.g. EPSG:32610.")] = None
     columns: Columns = None
     where: Where = None
@@ -125,6 +129,7 @@ class TripOptions:
             self.read(),
             self.grid,
             zones=self.zones,
+            zone_name=self.zone_name,
             hierarchy=self.hierarchy,
             crs=self.crs,
             bbox=self.bbox,

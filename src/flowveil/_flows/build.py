@@ -41,6 +41,7 @@ def build_flows(
     grid: str | None = None,
     *,
     zones: ZonesLike | None = None,
+    zone_name: str | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
@@ -62,6 +63,7 @@ def build_flows(
 
     trips: what `read_trips` returns, or anything it takes.
     grid: "h3:RESOLUTION" (default h3:10) or "quadtree:METERS"; or zones: a table or file of zones.
+    zone_name: the column that names zones; by default one called name, zone_name, label or the like; "" for none.
     hierarchy: how tiles are joined: "lattice", "h3" or "h3-binary"; squares "lattice" or "quadtree"; zones "many",
     "ward" or columns from fine to coarse. By default the finest that a method can use: lattice or many with mosaic and
     nested, else h3, quadtree or ward.
@@ -94,7 +96,7 @@ def build_flows(
     check_flag(strict, "strict")
     k, k_weight = _parse_crowds(k, k_weight, levels)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
-    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
+    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping, zone_name)
     check_groups(groups, table.available, unit)
     request = make_request(table, places, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))

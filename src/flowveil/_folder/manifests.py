@@ -11,6 +11,7 @@ class Settings(TypedDict, total=False):
     grid: str | None  # flows and noise: h3:RESOLUTION or quadtree:METERS; None for zones
     hierarchy: str | list[str]
     crs: str
+    zone_name: str  # the column that names zones; without it their ids do
     bbox: list[float]  # west, south, east, north in degrees
     time: str
     time_hierarchy: str

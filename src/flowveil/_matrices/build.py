@@ -75,6 +75,7 @@ def build_tile_matrix(
     grid: str | None = None,
     *,
     zones: ZonesLike | None = None,
+    zone_name: str | None = None,
     hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,
@@ -84,6 +85,7 @@ def build_tile_matrix(
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
     zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
+    zone_name: the column that names zones; by default one called name, zone_name, label or the like; "" for none.
     bbox, unit, max_trips_per_person, memory: as for `build_matrix`.
 
     >>> matrix = fv.build_tile_matrix("trips.parquet", (4.40, 50.26, 4.82, 50.53), "h3:6")
@@ -99,7 +101,7 @@ def build_tile_matrix(
     else:
         if bbox is not None or grid is not None:
             raise InputError("a grid or bbox does not go with zones", "choose one of --zones and --grid")
-        tiles = make_zone_grid(zones, hierarchy, table.mapping)
+        tiles = make_zone_grid(zones, hierarchy, table.mapping, zone_name)
         columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
     request = _request(table, columns, unit)
     counted = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)

@@ -41,6 +41,7 @@ class CountingOptions(TypedDict, total=False):
     grid: str | None
     hierarchy: str | Sequence[str] | None
     zones: ZonesLike
+    zone_name: str | None
 
 
 _FRAMES = "--frames"
@@ -48,7 +49,7 @@ _ALWAYS = {"query", "columns", "where", "bbox", "memory", "max_trips_per_person"
 _ON_CELLS = {"cells", "ends", "stops", "unit"}
 _USED = {
     MOSAIC: {"grid", "hierarchy", "unit"},
-    LAPLACE: {"grid", "hierarchy", "unit", "zones"},
+    LAPLACE: {"grid", "hierarchy", "unit", "zones", "zone_name"},
     _FRAMES: {"cells", "frames", "timezone"},
 }
 _SOMETIMES = _ON_CELLS.union(*_USED.values())
@@ -61,6 +62,7 @@ _SOMETIMES_HINTS = {
     "grid": "leave it out: give --cells N in its place, or --method noisy-mosaic",
     "hierarchy": "leave it out: give --cells N in its place, or --method noisy-mosaic",
     "zones": "leave it out, or give --method laplace",
+    "zone_name": "leave it out, or give --method laplace and --zones FILE",
     "timezone": "leave it out: only --frames looks at a clock",
     **dict.fromkeys(("cells", "ends", "stops", "frames"), _GRID),
 }

@@ -84,12 +84,15 @@ def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequenc
 
 
 def make_zone_grid(
-    zones: ZonesLike, hierarchy: str | Sequence[str] | None, columns: Mapping[str, str] | None = None
+    zones: ZonesLike,
+    hierarchy: str | Sequence[str] | None,
+    columns: Mapping[str, str] | None = None,
+    zone_name: str | None = None,
 ) -> TileGrid:
     """Return all zones with their tree."""
     if has_several_ways(hierarchy):
         raise InputError("noise is added along one tree, not many", "give --hierarchy ward, or columns of zones")
-    places = choose_places(None, zones, hierarchy, None, None, columns)
+    places = choose_places(None, zones, hierarchy, None, None, columns, zone_name)
     if not isinstance(places, Zones):
         raise InputError("there are no zones", "give a table with one row a zone")
     tree, _ = places.hierarchy(np.arange(len(places.table.ids), dtype=np.uint64))

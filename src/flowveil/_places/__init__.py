@@ -8,6 +8,7 @@ from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.id_boxes import boxes_of_ids
+from flowveil._places.naming import ELSEWHERE_NAME, plain
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
@@ -15,6 +16,7 @@ from flowveil._places.zone_table import ZonesLike, ZoneTable, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
+    "ELSEWHERE_NAME",
     "ROOT",
     "UNIT",
     "AreaTable",
@@ -44,6 +46,7 @@ __all__ = [
     "ids_of",
     "make_frame",
     "meters_between",
+    "plain",
     "read_zones",
     "rejoin",
     "square_kilometers",

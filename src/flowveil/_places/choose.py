@@ -33,6 +33,7 @@ def choose_places(
     crs: str | None = None,
     bbox: BoundingBox | None = None,
     columns: Mapping[str, str] | None = None,
+    zone_name: str | None = None,
 ) -> Places:
     """Return the places that options describe; raise on options that do not go together."""
     if zones is not None:
@@ -41,8 +42,11 @@ def choose_places(
         if bbox is not None or crs is not None:
             raise InputError("a bbox or CRS does not go with zones", "filter zones with --where")
         levels = _levels(hierarchy)
-        places: Places = Zones(read_zones(zones, None if isinstance(levels, str) else levels[0], columns), levels)
+        table = read_zones(zones, None if isinstance(levels, str) else levels[0], columns, zone_name)
+        places: Places = Zones(table, levels)
     else:
+        if zone_name is not None:
+            raise InputError("a column of names goes with zones", "give --zones FILE, or leave out --zone-name")
         places = _grid(grid, hierarchy, crs, bbox)
     places.open = hierarchy is None
     return places

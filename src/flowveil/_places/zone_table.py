@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 ZonesLike: TypeAlias = "str | Path | ArrowTable"  # what zones are read from
 
 _ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone")
+_NAME_NAMES = (  # in small letters
+    *("name", "zone_name", "label", "title", "area_name", "district_name", "neighborhood", "neighbourhood"),
+    *("nta_name", "ntaname", "namelsad", "zone", "nom", "nombre", "nome"),
+)
 _LON_NAMES = ("lon", "centroid_lon", "longitude", "lng", "x_lon")
 _LAT_NAMES = ("lat", "centroid_lat", "latitude", "y_lat")
 
@@ -44,10 +48,20 @@ class ZoneTable:
     lon: FloatArray  # NaN where a zone has no place
     lat: FloatArray
     geometry: npt.NDArray[np.object_]  # shapely in degrees, or None
+    name_column: str | None = None  # the attribute that names zones; None: their ids do
+    name_typed: bool = False  # the user chose it
 
 
-def read_zones(source: ZonesLike, id_column: str | None = None, columns: Mapping[str, str] | None = None) -> ZoneTable:
-    """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names."""
+def read_zones(
+    source: ZonesLike,
+    id_column: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    zone_name: str | None = None,
+) -> ZoneTable:
+    """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names.
+
+    zone_name: the column that names zones; by default one that is called so, "" for none.
+    """
     names = dict(columns or {})
     table, geometry = _load(source)
     if table.num_rows == 0:
@@ -75,7 +89,21 @@ def read_zones(source: ZonesLike, id_column: str | None = None, columns: Mapping
         lon=lon[order],
         lat=lat[order],
         geometry=geometry[order],
+        name_column=_find_names(texts, id_name) if zone_name is None else _check_names(texts, zone_name),
+        name_typed=zone_name is not None,
     )
+
+
+def _find_names(texts: Mapping[str, list[str | None]], id_name: str) -> str | None:
+    """Return the column that holds names, going by what it is called."""
+    named = {name.casefold(): name for name in reversed(list(texts)) if name != id_name and any(texts[name])}
+    return next((named[name] for name in _NAME_NAMES if name in named), None)
+
+
+def _check_names(texts: Mapping[str, list[str | None]], zone_name: str) -> str | None:
+    if zone_name and zone_name not in texts:
+        raise UnknownNameError("zone column", zone_name, texts)
+    return zone_name or None
 
 
 def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:

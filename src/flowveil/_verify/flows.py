@@ -32,6 +32,7 @@ from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
+from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
@@ -79,6 +80,7 @@ def verify_flows(
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
+    check_names(areas, ground, options)
     if promise.rectangles:
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
     else:

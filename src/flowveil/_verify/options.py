@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _KEYS = ("grid", "hierarchy")
-_MORE_KEYS = ("crs", "bbox", "time", "time_hierarchy", "timezone", "by", "areas_from", "method_options")
+_MORE_KEYS = ("crs", "bbox", "time", "time_hierarchy", "timezone", "by", "areas_from", "method_options", "zone_name")
 _RESERVED = ("origin", "destination", "time", "time_end", "trips", "persons", "weight")
 _FINEST_H3 = 15
 _ASPECT, _MOST_ASPECT = 2, 8  # of rectangles of tiles: the default, and the largest
@@ -36,6 +36,7 @@ class Options:
     aspect: int | None = None  # grids: areas are rectangles, up to 2**aspect times as long as wide
     columns: tuple[str, ...] | None = None  # zones: columns from fine to coarse; None for dendrograms
     many: bool = False  # zones: areas are of several dendrograms
+    zone_name: str | None = None  # zones: the column that names them; their ids do where there is none
     bbox: tuple[float, float, float, float] | None = None
     time_levels: tuple[str, ...] = ()  # steps, and with a hierarchy what holds them
     is_hierarchy: bool = False  # flows may span several steps
@@ -98,7 +99,9 @@ def _places(options: Json) -> Options:
     if grid is None:
         if box is not None or "crs" in options:
             raise broken("a release on zones has a bbox or a crs")
-        return Options(columns=_columns(hierarchy), many=hierarchy == "many")
+        return Options(columns=_columns(hierarchy), many=hierarchy == "many", zone_name=_zone_name(options))
+    if "zone_name" in options:
+        raise broken("a release on a grid has a column that names zones")
     name, _, number = grid.partition(":") if isinstance(grid, str) else ("", "", "")
     aspect = _aspect(hierarchy)
     if name == "h3":
@@ -132,6 +135,15 @@ def _columns(hierarchy: Json) -> tuple[str, ...] | None:
     if len(set(hierarchy)) < len(hierarchy):
         raise broken("'hierarchy' of the manifest names a column twice")
     return tuple(hierarchy)
+
+
+def _zone_name(options: Json) -> str | None:
+    if "zone_name" not in options:
+        return None
+    name = options["zone_name"]
+    if not isinstance(name, str) or not name:
+        raise broken("'zone_name' of the manifest is not a column")
+    return name
 
 
 def _resolution(number: str) -> int:
