@@ -183,6 +183,22 @@ class DemandOptions:
         return values | {"options": values.pop("option")}
 
 
+@dataclass(frozen=True)
+class DescriptionOptions:
+    """What the publisher says of a release; it goes to the manifest and the report."""
+
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the release and its report.")] = None
+    period: Annotated[str | None, typer.Option(metavar="TEXT", help="When the trips were made, e.g. 'June 2024'.")] = (
+        None
+    )
+    publisher: Annotated[str | None, typer.Option(metavar="TEXT", help="Who publishes the release.")] = None
+    license: Annotated[str | None, typer.Option(metavar="TEXT", help="What others may do with it.")] = None
+    contact: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask.")] = None
+    unit_label: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the unit tells apart, in the plural: bikes, cabs.")
+    ] = None
+
+
 def warn_of_one(k: int, k_weight: object) -> None:
     """Say that a k of 1 protects nobody."""
     if k == 1 and k_weight is None:

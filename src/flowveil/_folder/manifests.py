@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class Settings(TypedDict, total=False):
@@ -64,6 +64,17 @@ class Promise(TypedDict, total=False):
     max_duration: str
 
 
+class Description(TypedDict, total=False):
+    """What the publisher says of a release: what was typed, and nothing else."""
+
+    title: str
+    period: str
+    publisher: str
+    license: str
+    contact: str
+    unit_label: str  # what the unit tells apart, in the plural: bikes
+
+
 class Manifest(TypedDict):
     """The manifest of a release of any kind."""
 
@@ -74,6 +85,7 @@ class Manifest(TypedDict):
     promise: Promise
     promise_text: str
     absence: str
+    description: NotRequired[Description]
 
 
 class AuditInput(TypedDict, total=False):

@@ -96,6 +96,8 @@ def build_tile_matrix(
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     if zones is None:
+        if zone_name is not None:
+            raise InputError("a column of names goes with zones", "give --zones FILE, or leave out --zone-name")
         tiles = make_tile_grid(public_box(bbox), grid, hierarchy)
         columns = _coordinates(table, "both", ())
     else:

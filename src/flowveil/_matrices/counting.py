@@ -10,7 +10,7 @@ from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_mat
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
 from flowveil._methods import find_method
-from flowveil._options import spelled
+from flowveil._options import DescriptionOptions, spelled
 from flowveil._release import DEFAULT_METHOD
 from flowveil._trips import Trips, read_trips
 
@@ -42,6 +42,10 @@ class CountingOptions(TypedDict, total=False):
     hierarchy: str | Sequence[str] | None
     zones: ZonesLike
     zone_name: str | None
+
+
+class NoiseKeywords(CountingOptions, DescriptionOptions, total=False):
+    """What `add_noise` takes by name beside the method: how trips are counted, and what is said of the release."""
 
 
 _FRAMES = "--frames"
