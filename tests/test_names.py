@@ -227,3 +227,12 @@ def test_noise_on_zones_has_checked_names(tmp_path: Path) -> None:
     spoil(folder, lambda rows: rows[0].update(name="planted"))
     with pytest.raises(fv.VerificationError, match="name of the area"):
         fv.verify(folder, zones=table)
+
+
+def test_names_go_with_time_and_groups(tmp_path: Path) -> None:
+    """The manifest has its options in one order, whatever else was asked for."""
+    table = zones(name=[f"Quarter {n}" for n in range(ZONES)])
+    count = trips().num_rows
+    more = trips().append_column("start_time", pa.array(["2024-01-15 06:30:00"] * count))
+    flows = fv.build_flows(more, zones=table, time="hour-of-day")
+    fv.verify(fv.anonymize(flows, k=10, max_suppression=0.2).write(tmp_path / "out"), more, zones=table)

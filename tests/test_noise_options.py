@@ -22,8 +22,8 @@ NEEDED = {"source", "output", "bbox", "epsilon", "method"}
 USED = {
     "cells": EVERYWHERE | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},
     "frames": EVERYWHERE | {"cells", "timezone", "max_trips_per_person", "frames"},
-    "tiles": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person"},
-    "laplace": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "zones", "zone_name"},
+    "tiles": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "places"},
+    "laplace": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "places", "zones", "zone_name"},
 }
 VALUES = {  # of every option that may be refused; a flag has none
     "k": "5",
@@ -49,6 +49,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "hierarchy": "h3",
     "zones": "zones.csv",
     "zone_name": "label",
+    "places": "places.csv",
     "crs": "EPSG:32631",
     "engine": "spark",
     "master": "local",

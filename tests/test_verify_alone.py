@@ -25,7 +25,15 @@ ROOM = Path(fv.__file__).parent / "_verify"
 READS = {
     "_engine": {"QuerySource", "Readable", "Request", "Samples", "scan"},
     "_trips": {"Trips", "TripsLike", "needed", "open_samples", "read_trips"},
-    "_places": {"ZoneTable", "ZonesLike", "read_zones"},
+    "_places": {
+        "Gazetteer",
+        "NamedPlacesLike",
+        "ZoneTable",
+        "ZonesLike",
+        "read_gazetteer",
+        "read_zones",
+        "world_gazetteer",
+    },
     "_report": {
         "CHECKED_REPORT",
         "cells_content",

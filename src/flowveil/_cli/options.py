@@ -50,6 +50,10 @@ ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="
 ZoneName = Annotated[
     str | None, typer.Option("--zone-name", metavar="COL", help="Column of the zones that names them ('' for none).")
 ]
+PlacesFile = Annotated[
+    str | None,
+    typer.Option("--places", metavar="FILE", help="Places (name, lon, lat) that areas of a grid are called after."),
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
 ]
@@ -91,6 +95,7 @@ class TripOptions:
     ] = None
     zones: ZonesFile = None
     zone_name: ZoneName = None
+    places: PlacesFile = None
     crs: Annotated[str | None, typer.Option(help="Projected CRS of a quadtree, e.g. EPSG:32610.")] = None
     columns: Columns = None
     where: Where = None
@@ -130,6 +135,7 @@ class TripOptions:
             self.grid,
             zones=self.zones,
             zone_name=self.zone_name,
+            places=self.places,
             hierarchy=self.hierarchy,
             crs=self.crs,
             bbox=self.bbox,

@@ -11,6 +11,7 @@ class Settings(TypedDict, total=False):
     grid: str | None  # flows and noise: h3:RESOLUTION or quadtree:METERS; None for zones
     hierarchy: str | list[str]
     crs: str
+    place_names: str  # what areas of a grid are called after
     zone_name: str  # the column that names zones; without it their ids do
     bbox: list[float]  # west, south, east, north in degrees
     time: str
@@ -94,6 +95,7 @@ class AuditInput(TypedDict, total=False):
     columns: dict[str, str]
     where: str | None
     zones: str | None
+    places: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]

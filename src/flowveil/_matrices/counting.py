@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from flowveil._engine import QuerySource, Readable
     from flowveil._matrices.points import Matrix
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._trips import TripsLike
 
 
@@ -42,6 +42,7 @@ class CountingOptions(TypedDict, total=False):
     hierarchy: str | Sequence[str] | None
     zones: ZonesLike
     zone_name: str | None
+    places: NamedPlacesLike | None
 
 
 class NoiseKeywords(CountingOptions, DescriptionOptions, total=False):
@@ -52,8 +53,8 @@ _FRAMES = "--frames"
 _ALWAYS = {"query", "columns", "where", "bbox", "memory", "max_trips_per_person"}
 _ON_CELLS = {"cells", "ends", "stops", "unit"}
 _USED = {
-    MOSAIC: {"grid", "hierarchy", "unit"},
-    LAPLACE: {"grid", "hierarchy", "unit", "zones", "zone_name"},
+    MOSAIC: {"grid", "hierarchy", "unit", "places"},
+    LAPLACE: {"grid", "hierarchy", "unit", "places", "zones", "zone_name"},
     _FRAMES: {"cells", "frames", "timezone"},
 }
 _SOMETIMES = _ON_CELLS.union(*_USED.values())
@@ -65,6 +66,7 @@ _SOMETIMES_HINTS = {
     "unit": "leave it out: samples name their persons; map it with --columns user=COLUMN",
     "grid": "leave it out: give --cells N in its place, or --method noisy-mosaic",
     "hierarchy": "leave it out: give --cells N in its place, or --method noisy-mosaic",
+    "places": "leave it out: boxes have no names",
     "zones": "leave it out, or give --method laplace",
     "zone_name": "leave it out, or give --method laplace and --zones FILE",
     "timezone": "leave it out: only --frames looks at a clock",

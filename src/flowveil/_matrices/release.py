@@ -282,6 +282,7 @@ def _audit(matrix: Matrix, ledger: Ledger) -> Audit:
             "columns": provenance.columns,
             "where": provenance.where,
             "zones": provenance.zones,
+            "places": provenance.places,
             "unit": matrix.unit,
             "fingerprint": fingerprint(provenance.source),
         },

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray, KeyArray
     from flowveil._folder import Json
     from flowveil._matrices.ladder import Ladder
-    from flowveil._places import BoundingBox, Hierarchy, ZonesLike
+    from flowveil._places import BoundingBox, Hierarchy, NamedPlacesLike, ZonesLike
 
 DEFAULT_GRID = "h3:10"
 DEFAULT_HIERARCHY = "h3-binary"
@@ -60,11 +60,17 @@ class TileGrid:
         return self.places.settings() | ({} if self.bbox is None else {"bbox": list(self.bbox)})
 
 
-def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequence[str] | None) -> TileGrid:
+def make_tile_grid(
+    bbox: BoundingBox,
+    grid: str | None,
+    hierarchy: str | Sequence[str] | None,
+    named_places: NamedPlacesLike | None = None,
+) -> TileGrid:
     """Return all tiles of a box with their tree; raise if there are too many."""
     if has_several_ways(hierarchy):
         raise InputError("noise is added along one tree, not a lattice", "give --hierarchy h3-binary or h3")
-    places = choose_places(grid or DEFAULT_GRID, None, hierarchy or DEFAULT_HIERARCHY, None, bbox)
+    tree_name = hierarchy or DEFAULT_HIERARCHY
+    places = choose_places(grid or DEFAULT_GRID, None, tree_name, None, bbox, named_places=named_places)
     if not isinstance(places, H3Grid):
         raise InputError(f"noise goes on an H3 grid, not on {grid!r}", "give --grid h3:RESOLUTION")
     west, south, east, north = bbox

@@ -4,6 +4,7 @@ from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_side
 from flowveil._places.areas import Areas, NodeAreas
 from flowveil._places.choose import choose_places, finest, rejoin
 from flowveil._places.family import Family, Listed, Numbered, Ways
+from flowveil._places.gazetteer import Gazetteer, NamedPlacesLike, path_of, read_gazetteer, world_gazetteer
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
@@ -23,9 +24,11 @@ __all__ = [
     "Areas",
     "BoundingBox",
     "Family",
+    "Gazetteer",
     "H3Grid",
     "Hierarchy",
     "Listed",
+    "NamedPlacesLike",
     "NodeAreas",
     "Numbered",
     "Places",
@@ -46,10 +49,13 @@ __all__ = [
     "ids_of",
     "make_frame",
     "meters_between",
+    "path_of",
     "plain",
+    "read_gazetteer",
     "read_zones",
     "rejoin",
     "square_kilometers",
     "tile_bounds",
     "tile_points",
+    "world_gazetteer",
 ]

@@ -149,7 +149,8 @@ class H3Grid:
 
     def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
-        return {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
+        typed = {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
+        return typed | self.naming.settings()
 
     def report(self) -> list[str]:
         """Nothing to say: the grid is the same everywhere."""

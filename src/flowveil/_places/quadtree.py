@@ -141,7 +141,8 @@ class Quadtree:
 
     def settings(self) -> dict[str, Json]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""
-        return {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
+        typed = {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
+        return typed | self.naming.settings()
 
     def report(self) -> list[str]:
         """Say which CRS was chosen when none was typed."""

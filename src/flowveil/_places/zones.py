@@ -153,8 +153,7 @@ class Zones:
 
     def settings(self) -> dict[str, Json]:
         """Return the hierarchy as typed, and what zones are named by; the zones themselves are in areas.parquet."""
-        named = {} if self.table.name_column is None else {"zone_name": self.table.name_column}
-        return {"grid": None, "hierarchy": self.typed_hierarchy, **named}
+        return {"grid": None, "hierarchy": self.typed_hierarchy} | self.naming.settings()
 
     def report(self) -> list[str]:
         """Return what did not fit a tree in the columns, and what zones are named by if nobody said it."""

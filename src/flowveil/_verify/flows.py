@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Request
     from flowveil._folder import Json
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._trips import Trips, TripsLike
     from flowveil._verify.count import Counts
     from flowveil._verify.ground import Ground
@@ -59,6 +59,7 @@ def verify_flows(
     trips: TripsLike,
     *,
     zones: ZonesLike | None = None,
+    places: NamedPlacesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
@@ -80,11 +81,12 @@ def verify_flows(
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
-    check_names(areas, ground, options)
     if promise.rectangles:
+        check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
     else:
         check_areas(areas, ground, options.bbox)
+        check_names(areas, ground, options, places, audit)
         layer = _layer(groups, ground, options, elsewhere)
         counts = _count_layer(request, layer, promise, any_area=options.areas_from)
         least = least_weight(counts, promise)

@@ -8,34 +8,81 @@ from typing import TYPE_CHECKING
 import shapely
 from pyproj import Geod
 
+from flowveil._errors import InputError
+from flowveil._folder import remembered
+from flowveil._places import read_gazetteer, world_gazetteer
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.members import Members
+from flowveil._verify.nearby import Nearby
+from flowveil._verify.options import OWN
+from flowveil._verify.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from shapely.geometry.base import BaseGeometry
 
     from flowveil._errors import VerificationError
-    from flowveil._places import ZoneTable
+    from flowveil._folder import Json
+    from flowveil._places import Gazetteer, NamedPlacesLike, ZoneTable
     from flowveil._verify.ground import Ground
     from flowveil._verify.options import Options
     from flowveil._verify.tables import AreasTable
 
 ELSEWHERE_NAME = "Elsewhere"
 _TOPS = {"all": "All zones", "world": "Everywhere"}
-_LONGEST = 80
 _ELLIPSOID = Geod(ellps="WGS84")
 
 
-def check_names(areas: AreasTable, ground: Ground, options: Options) -> None:
-    """Raise unless the name of every area is the one that public geometry gives it."""
+def check_names(
+    areas: AreasTable,
+    ground: Ground,
+    options: Options,
+    places: NamedPlacesLike | None,
+    audit: Mapping[str, Json],
+) -> None:
+    """Raise unless the name of every area is the one that public geometry gives it.
+
+    places: what a release on a grid says its areas are called after, if it is none of flowveil's own.
+    """
     if isinstance(ground, Members):
         _check_zones(areas, ground, options)
-    elif areas.name is not None:
+    elif areas.name is None:
+        if options.place_names is not None:
+            raise broken("the manifest tells what areas are called after, and they have no names")
+    elif options.place_names is None:
         for area, name in zip(areas.area, areas.name, strict=True):
             if name != _TOPS.get(area):
                 raise _wrong(area)
+    else:
+        _check_places(areas, Nearby(_gazetteer(options, places, audit)))
+
+
+def _gazetteer(options: Options, places: NamedPlacesLike | None, audit: Mapping[str, Json]) -> Gazetteer:
+    if options.place_names != OWN:
+        if places is not None:
+            raise InputError("places were given, and the areas are not called after them", "leave them out")
+        return world_gazetteer()
+    source = remembered(audit).places if places is None else places
+    if source is None:
+        raise InputError(
+            "areas are called after places of the publisher's own, and none were given",
+            "give them with places= or --places FILE",
+        )
+    return read_gazetteer(source)
+
+
+def _check_places(areas: AreasTable, nearby: Nearby) -> None:
+    """Check the names of areas of a grid, which follow from their centers."""
+    known: dict[tuple[float, float], set[str | None]] = {}
+    for area, name, lon, lat in zip(areas.area, areas.name or [], areas.lon, areas.lat, strict=True):
+        right: set[str | None] = {_TOPS.get(area)}
+        if area not in _TOPS and lon is not None and lat is not None:
+            if (lon, lat) not in known:
+                known[lon, lat] = nearby.names(lon, lat)
+            right = known[lon, lat]
+        if name not in right:
+            raise _wrong(area)
 
 
 def _check_zones(areas: AreasTable, ground: Members, options: Options) -> None:
@@ -57,11 +104,11 @@ def _check_zones(areas: AreasTable, ground: Members, options: Options) -> None:
         if area in _TOPS:
             expected: str | None = _TOPS[area]
         elif area in values:
-            expected = _one_line(values[area])
+            expected = one_line(values[area])
         elif len(members):
             sizes = sizes or ([_size(shape) for shape in zones.geometry] if len(members) > 1 else [])
             first = max(members.tolist(), key=lambda zone: (sizes[zone], -zone)) if len(members) > 1 else members[0]
-            expected = _one_line(own[first] or "") or _one_line(zones.ids[first])
+            expected = one_line(own[first] or "") or one_line(zones.ids[first])
             expected = f"{expected} + {len(members) - 1}" if expected and len(members) > 1 else expected
         else:
             expected = None
@@ -97,12 +144,3 @@ def _size(shape: BaseGeometry | None) -> float:
         elif hasattr(part, "geoms"):
             waiting += part.geoms
     return float(f"{square_meters / 1e6:.3g}")
-
-
-def _one_line(text: str) -> str | None:
-    """Return a text as a name is written: printable characters, single spaces, 80 characters at most."""
-    words = "".join(sign if sign.isprintable() else " " for sign in text).split()
-    line = " ".join(words)
-    if len(line) > _LONGEST:
-        line = f"{line[: _LONGEST - 1]}…"
-    return line or None

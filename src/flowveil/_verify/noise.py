@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._folder import Json
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._verify.ground import Ground
     from flowveil._verify.noise_tables import NoisyTables
     from flowveil._verify.sides import Side
@@ -44,10 +44,13 @@ _LISTED = "every flow is a pair of tiles of the grid, listed once, with a count 
 _CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
 
-def verify_noisy(release: str | Path, *, zones: ZonesLike | None = None) -> Verification:
+def verify_noisy(
+    release: str | Path, *, zones: ZonesLike | None = None, places: NamedPlacesLike | None = None
+) -> Verification:
     """Check structure and budget of a release with noise; raise VerificationError at the first that does not hold.
 
-    zones: the zones of a release about zones; by default those that the private audit file names.
+    zones: the zones of a release about zones; by default those that the private audit file names. places: likewise,
+    what areas of a grid are called after.
     """
     tables = read_noisy_tables(release)
     if tables.areas is None:
@@ -55,7 +58,7 @@ def verify_noisy(release: str | Path, *, zones: ZonesLike | None = None) -> Veri
     else:
         ground, tiles = _places(tables, zones)
         _check_flows(tables, ground, tiles)
-        _check_areas(tables, ground)
+        _check_areas(tables, ground, places)
     _check_budget(tables)
     _check_projection(tables)
     check_words(tables)
@@ -112,11 +115,11 @@ def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntA
     return make_grid(options), _tiles_of_box(options.bbox, options.resolution)
 
 
-def _check_areas(release: NoisyTables, ground: Ground) -> None:
+def _check_areas(release: NoisyTables, ground: Ground, places: NamedPlacesLike | None) -> None:
     """Check tiles, centers, outlines and names of areas: they follow from the ids."""
     options, areas = parse_options(release.options), _areas_table(release)
     check_areas(areas, ground, options.bbox)
-    check_names(areas, ground, options)
+    check_names(areas, ground, options, places, load_audit(release.folder))
 
 
 def _areas_table(release: NoisyTables) -> AreasTable:
