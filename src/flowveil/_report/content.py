@@ -12,7 +12,7 @@ from flowveil._report.cells import cells_distributions, cells_figures, cells_sce
 from flowveil._report.document import Look, page
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
-from flowveil._report.words import command, not_protected
+from flowveil._report.words import command, credits_of, not_protected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +49,7 @@ class Content:
             "command": command(self.manifest),
             "figures": {figure.name: figure.value for figure in self.figures},
             "meanings": {figure.name: figure.meaning for figure in self.figures},
+            "credits": credits_of(self.manifest),
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],

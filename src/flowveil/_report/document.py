@@ -71,6 +71,7 @@ def page(
         "made_by": escape(numbers["release_software"]),
         "drawn_from": "the files of the release alone" if private is None else "the release and the true trips",
         "drawn_by": escape(numbers["software"]),
+        "credits": escape(" ".join(numbers["credits"])),
         "numbers": _json(numbers),
         "drawing": _json(drawing if private is None else drawing | {"private": private}),
         "program": program,
