@@ -616,7 +616,7 @@ class TestDrawing:
         assert len(outlines) == 1
 
     @pytest.mark.parametrize(
-        "view", [(-10, 35, 30, 60), (-123.5, 37, -121.5, 38.5), (4.4, 50.2, 4.8, 50.6), (170, -50, 180, -30)]
+        "view", [(5, 43, 7, 45), (-123.5, 37, -121.5, 38.5), (4.4, 50.2, 4.8, 50.6), (170, -50, 180, -30)]
     )
     def test_land_is_cut_as_shapely_cuts_it(self, view):
         """The land of a view has the same shape as what shapely cuts out of the whole."""

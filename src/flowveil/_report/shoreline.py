@@ -20,7 +20,7 @@ def land(west: float, south: float, east: float, north: float, *, step: float) -
 
     Lakes are rings inside the land, and islands rings inside lakes.
 
-    step: points closer together than so many degrees are left out; about a pixel of the view.
+    step: points closer together than so many degrees are left out, and so are smaller rings; about a pixel of the view.
     """
     return [ring.round(5).tolist() for ring in _cut(west, south, east, north, step)]
 
@@ -29,6 +29,8 @@ def _cut(west: float, south: float, east: float, north: float, step: float) -> l
     rings = []
     for ring, bounds in _rings():
         if bounds[0] > east or bounds[2] < west or bounds[1] > north or bounds[3] < south:
+            continue
+        if max(bounds[2] - bounds[0], bounds[3] - bounds[1]) < step:
             continue
         clipped = _thin(ring, step)
         for axis, limit, keeps_above in ((0, west, True), (0, east, False), (1, south, True), (1, north, False)):
