@@ -16,13 +16,14 @@ CELLS = ["--method", "eug", "--cells", "8"]
 FRAMES = [*CELLS, "--max-trips-per-person", "1", "--frames", "morning=7-8"]
 TILES = ["--grid", "h3:5"]
 WAYS = {"cells": CELLS, "frames": FRAMES, "tiles": TILES, "laplace": ["--method", "laplace", *TILES]}
-EVERYWHERE = {"query", "columns", "where", "memory", "report", "overwrite", "option"}
+DESCRIPTION = {"title", "period", "publisher", "license", "contact", "unit_label"}
+EVERYWHERE = {"query", "columns", "where", "memory", "report", "overwrite", "option"} | DESCRIPTION
 NEEDED = {"source", "output", "bbox", "epsilon", "method"}
 USED = {
     "cells": EVERYWHERE | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},
     "frames": EVERYWHERE | {"cells", "timezone", "max_trips_per_person", "frames"},
-    "tiles": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person"},
-    "laplace": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "zones"},
+    "tiles": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "places"},
+    "laplace": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "places", "zones", "zone_name"},
 }
 VALUES = {  # of every option that may be refused; a flag has none
     "k": "5",
@@ -47,6 +48,8 @@ VALUES = {  # of every option that may be refused; a flag has none
     "grid": "h3:5",
     "hierarchy": "h3",
     "zones": "zones.csv",
+    "zone_name": "label",
+    "places": "places.csv",
     "crs": "EPSG:32631",
     "engine": "spark",
     "master": "local",

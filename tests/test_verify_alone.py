@@ -25,7 +25,15 @@ ROOM = Path(fv.__file__).parent / "_verify"
 READS = {
     "_engine": {"QuerySource", "Readable", "Request", "Samples", "scan"},
     "_trips": {"Trips", "TripsLike", "needed", "open_samples", "read_trips"},
-    "_places": {"ZoneTable", "ZonesLike", "read_zones"},
+    "_places": {
+        "Gazetteer",
+        "NamedPlacesLike",
+        "ZoneTable",
+        "ZonesLike",
+        "read_gazetteer",
+        "read_zones",
+        "world_gazetteer",
+    },
     "_report": {
         "CHECKED_REPORT",
         "cells_content",
@@ -88,7 +96,8 @@ PROMISES = ("k-anonymity", "differential privacy")
 )
 def test_promises_are_said_in_the_same_words(promise):
     """What the verifier expects to read is what releases of flows say."""
-    assert words.promise_in_words(promise) == promise_text(promise)
+    for label in (None, "bikes"):
+        assert words.promise_in_words(promise, label) == promise_text(promise, label)
 
 
 @pytest.mark.parametrize("most", [None, 5])
@@ -97,9 +106,11 @@ def test_other_promises_are_said_in_the_same_words(most, positive_only):
     """What it expects of noise and of trajectories is what they say, too."""
     promise = {"epsilon": 0.5, "max_trips_per_person": most, "unit": "trip" if most is None else "person_id"}
 
-    expected = noisy_promise_text(promise, positive_only=positive_only)
-    assert words.noisy_promise_in_words(promise, positive_only=positive_only) == expected
+    for label in (None, "bikes"):
+        expected = noisy_promise_text(promise, label, positive_only=positive_only)
+        assert words.noisy_promise_in_words(promise, label, positive_only=positive_only) == expected
     assert words.trajectories_promise_in_words(4) == trajectories_promise_text(4)
+    assert words.trajectories_promise_in_words(4, "cabs") == trajectories_promise_text(4, "cabs")
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from flowveil._cli.noise import summary as noise_summary
 from flowveil._cli.options import (
     NUMBER,
     DemandOptions,
+    DescriptionOptions,
     ElsewhereFlag,
     Output,
     Overwrite,
@@ -28,17 +29,18 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import progress, show
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_max_gbar, parse_max_suppression
+from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
 from flowveil._release import parse_demand
 
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
 
-@takes(TripOptions, DemandOptions, NoiseOptions)
+@takes(TripOptions, DemandOptions, NoiseOptions, DescriptionOptions)
 def anonymize(
     trips: TripOptions,
     demand: DemandOptions,
     noise: NoiseOptions,
+    description: DescriptionOptions,
     output: Output,
     max_suppression: Annotated[
         float | None,
@@ -77,18 +79,19 @@ def anonymize(
         "beside": beside,
         "areas_from": areas_from,
     }
-    options = given(trips, demand, noise)
+    options, said = given(trips, demand, noise), given(description)
     if name := choose_noise(demand.method, noise.epsilon, options):
         others = steering | together
         options |= {option: value for option, value in others.items() if value is not None and value is not False}
         counting = {option: value for option, value in options.items() if option not in _OF_NOISE}
         with progress() as doing:
             noisy = fv.add_noise(
-                trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting
+                trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
             folder = noisy.write(output, overwrite=overwrite, report=report)
         _end(noise_summary(noisy), folder)
         return
+    parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
     warn_of_one(asked.k, asked.k_weight)
@@ -109,7 +112,7 @@ def anonymize(
         flows = trips.flows(doing.rows, **crowds)
         parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
-        release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords)
+        release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords, **said)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])

@@ -47,6 +47,13 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release 
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
 ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
+ZoneName = Annotated[
+    str | None, typer.Option("--zone-name", metavar="COL", help="Column of the zones that names them ('' for none).")
+]
+PlacesFile = Annotated[
+    str | None,
+    typer.Option("--places", metavar="FILE", help="Places (name, lon, lat) that areas of a grid are called after."),
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
 ]
@@ -90,6 +97,8 @@ class TripOptions:
         typer.Option(help="lattice, h3, h3-binary or quadtree; for zones many, ward, or columns from fine to coarse."),
     ] = None
     zones: ZonesFile = None
+    zone_name: ZoneName = None
+    places: PlacesFile = None
     crs: Annotated[str | None, typer.Option(help="Projected CRS of a quadtree, e.g. EPSG:32610.")] = None
     columns: Columns = None
     where: Where = None
@@ -128,6 +137,8 @@ class TripOptions:
             self.read(),
             self.grid,
             zones=self.zones,
+            zone_name=self.zone_name,
+            places=self.places,
             hierarchy=self.hierarchy,
             crs=self.crs,
             bbox=self.bbox,
@@ -179,6 +190,22 @@ class DemandOptions:
         """Return the options as the Python API takes them."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return values | {"options": values.pop("option")}
+
+
+@dataclass(frozen=True)
+class DescriptionOptions:
+    """What the publisher says of a release; it goes to the manifest and the report."""
+
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the release and its report.")] = None
+    period: Annotated[str | None, typer.Option(metavar="TEXT", help="When the trips were made, e.g. 'June 2024'.")] = (
+        None
+    )
+    publisher: Annotated[str | None, typer.Option(metavar="TEXT", help="Who publishes the release.")] = None
+    license: Annotated[str | None, typer.Option(metavar="TEXT", help="What others may do with it.")] = None
+    contact: Annotated[str | None, typer.Option(metavar="TEXT", help="Whom to ask.")] = None
+    unit_label: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the unit tells apart, in the plural: bikes, cabs.")
+    ] = None
 
 
 def warn_of_one(k: int, k_weight: object) -> None:

@@ -16,11 +16,13 @@ from flowveil._cli.options import (
     Against,
     AsJson,
     Columns,
+    DescriptionOptions,
     Output,
     Overwrite,
     ReleaseFolder,
     Report,
     Where,
+    given,
     number,
     takes,
     tell_input,
@@ -29,7 +31,7 @@ from flowveil._cli.terminal import note, print_json, progress
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
-from flowveil._options import Keywords, parse_users
+from flowveil._options import Keywords, parse_description, parse_users
 from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
@@ -79,9 +81,10 @@ class SampleOptions:
 
 
 @app.command("anonymize")
-@takes(SampleOptions)
+@takes(SampleOptions, DescriptionOptions)
 def anonymize(
     samples: SampleOptions,
+    description: DescriptionOptions,
     output: Output,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
@@ -99,10 +102,12 @@ def anonymize(
         "memory": samples.memory,
     }
     parse_grouping(k, **keywords)
+    said = given(description)
+    parse_description(said, has_unit=True)
     with progress() as doing:
         doing("reading")
         data = samples.read()
-        release = paths.anonymize(data, k, tell=doing, **keywords)
+        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)

@@ -20,6 +20,7 @@ def verify(
     ] = None,
     query: options.Query = None,
     zones: options.ZonesFile = None,
+    places: options.PlacesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
     beside: Annotated[
@@ -31,7 +32,7 @@ def verify(
     with progress() as doing:
         doing("checking every promise")
         trips = options.with_query(against, query)
-        result = fv.verify(folder, trips, zones=zones, columns=columns, where=where, beside=beside)
+        result = fv.verify(folder, trips, zones=zones, places=places, columns=columns, where=where, beside=beside)
     if as_json:
         counts = {"flows": result.flows} if isinstance(result, fv.Verification) else {"groups": result.groups}
         told = {"where": result.where, "columns": result.columns}

@@ -22,8 +22,12 @@ def write(tables: Tables, folder: Path) -> int:
     tables.check_groups("dest", "count")
     flows = tables.between("lon")
     known = [row for row in tables.areas.to_pylist() if row["lon"] is not None]
-    names = [row["area"] for row in known]
-    locations = {"id": names, "name": names, "lat": [row["lat"] for row in known], "lon": [row["lon"] for row in known]}
+    locations = {
+        "id": [row["area"] for row in known],
+        "name": [row["name"] or row["area"] for row in known],
+        "lat": [row["lat"] for row in known],
+        "lon": [row["lon"] for row in known],
+    }
     kinds = [pa.string(), pa.string(), pa.float64(), pa.float64()]
     columns = [pa.array(values, kind) for values, kind in zip(locations.values(), kinds, strict=True)]
     pyarrow.csv.write_csv(pa.table(columns, names=list(locations)), folder / "locations.csv")

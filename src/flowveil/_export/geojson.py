@@ -24,7 +24,7 @@ def write(tables: Tables, folder: Path) -> int:
     tables.check_places()
     areas = tables.areas.to_pylist()
     outlines = [
-        feature(outline(row["geometry"]), {name: row[name] for name in ("area", "lon", "lat", "tiles")})
+        feature(outline(row["geometry"]), {name: row[name] for name in ("area", "name", "lon", "lat", "tiles")})
         for row in areas
     ]
     write_features(folder / "areas.geojson", outlines)

@@ -28,7 +28,7 @@ def write(tables: Tables, path: Path) -> int:
     tables.check_groups("geometry", "fid")
     areas = tables.areas.to_pylist()
     shapes = [None if row["geometry"] is None else shapely.from_wkb(row["geometry"]) for row in areas]
-    layer = tables.areas.select(["area", "lon", "lat", "tiles"]).append_column("geometry", _wkb(shapes))
+    layer = tables.areas.select(["area", "name", "lon", "lat", "tiles"]).append_column("geometry", _wkb(shapes))
     center = {row["area"]: None if row["lon"] is None else (row["lon"], row["lat"]) for row in areas}
     ends = zip(*(tables.flows[side].to_pylist() for side in ("origin", "destination")), strict=True)
     lines = [_line(center[origin], center[destination]) for origin, destination in ends]

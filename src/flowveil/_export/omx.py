@@ -25,7 +25,7 @@ _MOST_CELLS = 100_000_000  # of one matrix: it is written whole, 800 MB in memor
 
 
 def write(tables: Tables, path: Path) -> int:
-    """Write matrices named after what they count and their key; the lookup `area` holds the ids of rows and columns."""
+    """Write matrices named after what they count and their key; lookups `area` and `name` tell rows and columns."""
     try:
         import openmatrix  # noqa: PLC0415  an extra
     except ImportError:
@@ -45,6 +45,8 @@ def write(tables: Tables, path: Path) -> int:
                 title = ", ".join(f"{name}={value}" for name, value in key.items())
                 file.create_matrix(_name(amount, key, used), obj=matrix, title=title)
         file.create_array(file.root.lookup, "area", obj=np.array([name.encode() for name in names]))
+        spoken = [name or area for name, area in zip(tables.areas["name"].to_pylist(), names, strict=True)]
+        file.create_array(file.root.lookup, "name", obj=np.array([name.encode() for name in spoken]))
     return int(tables.flows.num_rows)
 
 

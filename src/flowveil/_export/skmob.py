@@ -20,7 +20,7 @@ def write(tables: Tables, folder: Path) -> int:
     tables.check_groups("flow", "datetime")
     flows = tables.between("geometry")
     shapes = [
-        feature(outline(row["geometry"]), {"tile_ID": row["area"], "tiles": row["tiles"]})
+        feature(outline(row["geometry"]), {"tile_ID": row["area"], "name": row["name"], "tiles": row["tiles"]})
         for row in tables.areas.to_pylist()
         if row["geometry"] is not None
     ]

@@ -25,7 +25,7 @@ class Tables:
     """Flows, areas with both sides joined, and the columns that divide the flows into matrices."""
 
     flows: pa.Table
-    areas: pa.Table  # one row an area: area, lon, lat, tiles, geometry
+    areas: pa.Table  # one row an area: area, name, lon, lat, tiles, geometry
     keys: list[str]
 
     @property
@@ -62,7 +62,9 @@ def read_tables(release: Release | NoisyRelease) -> Tables:
     """Return the flows of a release, and each of its areas once, sorted by id."""
     flows, areas = release.flows, release.areas
     first = {name: row for row, name in reversed(list(enumerate(areas["area"].to_pylist())))}
-    shown = areas.select(["area", "lon", "lat", "tiles", "geometry"])
+    if "name" not in areas.column_names:  # an older release
+        areas = areas.append_column("name", pa.nulls(areas.num_rows, pa.string()))
+    shown = areas.select(["area", "name", "lon", "lat", "tiles", "geometry"])
     return Tables(flows, shown.take([first[name] for name in sorted(first)]), key_columns(flows, release.manifest))
 
 

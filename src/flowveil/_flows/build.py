@@ -22,7 +22,7 @@ from flowveil._options import (
     parse_memory,
     parse_names,
 )
-from flowveil._places import choose_places
+from flowveil._places import choose_places, path_of
 from flowveil._times import parse_hierarchy, parse_steps
 from flowveil._trips import Trips, needed, read_trips
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from flowveil._engine import Aggregate, Cluster
-    from flowveil._places import Places, ZonesLike
+    from flowveil._places import NamedPlacesLike, Places, ZonesLike
     from flowveil._times import Levels, TimeSteps
     from flowveil._trips import TripsLike
 
@@ -41,6 +41,8 @@ def build_flows(
     grid: str | None = None,
     *,
     zones: ZonesLike | None = None,
+    zone_name: str | None = None,
+    places: NamedPlacesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
@@ -62,6 +64,9 @@ def build_flows(
 
     trips: what `read_trips` returns, or anything it takes.
     grid: "h3:RESOLUTION" (default h3:10) or "quadtree:METERS"; or zones: a table or file of zones.
+    zone_name: the column that names zones; by default one called name, zone_name, label or the like; "" for none.
+    places: a file or table (name, lon, lat) that areas of a grid are called after; by default a gazetteer of the world,
+    "" for none.
     hierarchy: how tiles are joined: "lattice", "h3" or "h3-binary"; squares "lattice" or "quadtree"; zones "many",
     "ward" or columns from fine to coarse. By default the finest that a method can use: lattice or many with mosaic and
     nested, else h3, quadtree or ward.
@@ -94,17 +99,19 @@ def build_flows(
     check_flag(strict, "strict")
     k, k_weight = _parse_crowds(k, k_weight, levels)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
-    places = choose_places(grid, zones, hierarchy, crs, box, table.mapping)
+    ground = choose_places(grid, zones, hierarchy, crs, box, table.mapping, zone_name, places)
     check_groups(groups, table.available, unit)
-    request = make_request(table, places, unit, weight, box)
+    request = make_request(table, ground, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
     index, stay = None if steps is None else steps.index, k is not None
-    rows = counting(request, places.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
-    flows, counted = _count(rows, request, places, (levels, steps), (k, k_weight), strict=strict)
+    rows = counting(request, ground.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
+    flows, counted = _count(rows, request, ground, (levels, steps), (k, k_weight), strict=strict)
     path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
-    typed = Provenance(zones=path, unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups)
+    typed = Provenance(
+        zones=path, places=path_of(places), unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups
+    )
     typed = replace(typed, time_hierarchy=None if levels is None else levels.text)
-    return replace(flows, memory=allowed, provenance=_remember(typed, table, request, counted, places))
+    return replace(flows, memory=allowed, provenance=_remember(typed, table, request, counted, ground))
 
 
 def _count(

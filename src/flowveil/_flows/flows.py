@@ -29,6 +29,7 @@ class Provenance:
     columns: dict[str, str] = field(default_factory=dict)  # as the user mapped them
     where: str | None = None
     zones: str | None = None  # path of the zones file
+    places: str | None = None  # path of the file of places that areas are called after
     unit: str | None = None
     weight: str | None = None
     bbox: BoundingBox | None = None

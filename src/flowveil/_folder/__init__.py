@@ -15,7 +15,7 @@ from flowveil._folder.files import (
 from flowveil._folder.fingerprint import fingerprint_files, fingerprint_text
 from flowveil._folder.json import Json, parse_json, read_json
 from flowveil._folder.kinds import Kind, find_kind, kind_of
-from flowveil._folder.manifests import Audit, Manifest, Promise, Settings, Spending
+from flowveil._folder.manifests import Audit, Description, Manifest, Promise, Settings, Spending
 from flowveil._folder.names import (
     AREAS,
     ASSIGNMENT,
@@ -70,6 +70,7 @@ __all__ = [
     "TOTAL",
     "TRAJECTORIES",
     "Audit",
+    "Description",
     "Files",
     "Json",
     "Kind",

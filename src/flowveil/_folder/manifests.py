@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class Settings(TypedDict, total=False):
@@ -11,6 +11,8 @@ class Settings(TypedDict, total=False):
     grid: str | None  # flows and noise: h3:RESOLUTION or quadtree:METERS; None for zones
     hierarchy: str | list[str]
     crs: str
+    place_names: str  # what areas of a grid are called after
+    zone_name: str  # the column that names zones; without it their ids do
     bbox: list[float]  # west, south, east, north in degrees
     time: str
     time_hierarchy: str
@@ -63,6 +65,17 @@ class Promise(TypedDict, total=False):
     max_duration: str
 
 
+class Description(TypedDict, total=False):
+    """What the publisher says of a release: what was typed, and nothing else."""
+
+    title: str
+    period: str
+    publisher: str
+    license: str
+    contact: str
+    unit_label: str  # what the unit tells apart, in the plural: bikes
+
+
 class Manifest(TypedDict):
     """The manifest of a release of any kind."""
 
@@ -73,6 +86,7 @@ class Manifest(TypedDict):
     promise: Promise
     promise_text: str
     absence: str
+    description: NotRequired[Description]
 
 
 class AuditInput(TypedDict, total=False):
@@ -81,6 +95,7 @@ class AuditInput(TypedDict, total=False):
     columns: dict[str, str]
     where: str | None
     zones: str | None
+    places: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]

@@ -44,6 +44,7 @@ class Remembered:
     columns: dict[str, str] | None = None
     where: str | None = None
     zones: str | None = None
+    places: str | None = None
 
 
 def find_release(path: str | Path) -> Path:
@@ -132,13 +133,15 @@ def read_audit(path: str | Path) -> Audit:
 def remembered(audit: Mapping[str, Json]) -> Remembered:
     """Return the input options of an audit file, or raise if they are not what flowveil writes."""
     story = audit.get("input", {})
-    options = {name: story.get(name) for name in ("columns", "where", "zones")} if isinstance(story, dict) else {}
+    options = (
+        {name: story.get(name) for name in ("columns", "where", "zones", "places")} if isinstance(story, dict) else {}
+    )
     columns = options.get("columns")
     is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
-    texts = all(options.get(name) is None or isinstance(options[name], str) for name in ("where", "zones"))
+    texts = all(options.get(name) is None or isinstance(options[name], str) for name in ("where", "zones", "places"))
     if not isinstance(story, dict) or not (columns is None or is_mapping) or not texts:
         raise InputError(
-            "'input' of the audit file is not what flowveil writes: columns by name, and where and zones as text",
+            "'input' of the audit file is not what flowveil writes: columns by name; where, zones and places as text",
             "move the file away and give columns, where and zones yourself",
         )
     return Remembered(**options)

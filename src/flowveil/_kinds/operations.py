@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flowveil._export import Export
     from flowveil._folder import Json
     from flowveil._matrices import Answer
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._reconstruct import Reconstruction
     from flowveil._trajectories import TrajectoryRelease
     from flowveil._trips import TripsLike
@@ -55,6 +55,7 @@ def verify(
     trips: TripsLike | None = None,
     *,
     zones: ZonesLike | None = None,
+    places: NamedPlacesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
@@ -62,7 +63,8 @@ def verify(
     """Check every promise of a release folder against its input; raise VerificationError at the first broken one.
 
     trips: what `read_trips` returns, or anything it takes; of trajectories, their samples. zones: the zones of a
-    release about zones. Input options (columns, where, zones) come from the private audit file beside the folder unless
+    release about zones; places: those that its areas are called after, where they are the publisher's own. Input
+    options (columns, where, zones, places) come from the private audit file beside the folder unless
     they are given. beside: another release of the same data; checks that the two together give no smaller crowd away.
     Messages name the first offending flow, and never a count below k or a person.
     A release with noise is checked for structure and budget, without trips: noise cannot be checked.
@@ -76,7 +78,7 @@ def verify(
         check_path(beside, "beside")
     kind = find_kind(find_release(release)) or Kind.FLOWS  # whose verifier says what is wrong with the manifest
     check = RECORDS[kind].verify
-    given = {"zones": zones, "columns": columns, "where": where, "beside": beside}
+    given = {"zones": zones, "places": places, "columns": columns, "where": where, "beside": beside}
     options = check_options(check, kind, given)
     if beside is not None:
         check_kind(beside, {Kind.FLOWS}, *_NEEDS["beside"])

@@ -14,14 +14,14 @@ from flowveil._matrices.ladder import make_ladder
 from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
 from flowveil._options import parse_bbox, parse_bound, parse_cells, parse_choice, parse_memory, parse_names
-from flowveil._places import Zones
+from flowveil._places import Zones, path_of
 from flowveil._trips import Trips, needed, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flowveil._flows import Flows
-    from flowveil._places import BoundingBox, ZonesLike
+    from flowveil._places import BoundingBox, NamedPlacesLike, ZonesLike
     from flowveil._trips import TripsLike
 
 DEFAULT_CELLS = 1000
@@ -75,6 +75,8 @@ def build_tile_matrix(
     grid: str | None = None,
     *,
     zones: ZonesLike | None = None,
+    zone_name: str | None = None,
+    places: NamedPlacesLike | None = None,
     hierarchy: str | Sequence[str] | None = None,
     unit: str | None = None,
     max_trips_per_person: int | None = None,
@@ -84,6 +86,8 @@ def build_tile_matrix(
 
     grid: "h3:RESOLUTION" (default h3:10). hierarchy: "h3-binary" (default) or "h3".
     zones: in their place, a table or file of zones (for `laplace`); all count, whether or not a trip was there.
+    zone_name: the column that names zones; by default one called name, zone_name, label or the like; "" for none.
+    places: what areas of a grid are called after, as for `build_flows`.
     bbox, unit, max_trips_per_person, memory: as for `build_matrix`.
 
     >>> matrix = fv.build_tile_matrix("trips.parquet", (4.40, 50.26, 4.82, 50.53), "h3:6")
@@ -94,12 +98,16 @@ def build_tile_matrix(
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     most = _bound(table, unit, max_trips_per_person)
     if zones is None:
-        tiles = make_tile_grid(public_box(bbox), grid, hierarchy)
+        if zone_name is not None:
+            raise InputError("a column of names goes with zones", "give --zones FILE, or leave out --zone-name")
+        tiles = make_tile_grid(public_box(bbox), grid, hierarchy, places)
         columns = _coordinates(table, "both", ())
     else:
+        if places is not None:
+            raise InputError("areas of zones are named by their zones", "leave out --places, or give --zone-name COL")
         if bbox is not None or grid is not None:
             raise InputError("a grid or bbox does not go with zones", "choose one of --zones and --grid")
-        tiles = make_zone_grid(zones, hierarchy, table.mapping)
+        tiles = make_zone_grid(zones, hierarchy, table.mapping, zone_name)
         columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
     request = _request(table, columns, unit)
     counted = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
@@ -109,6 +117,7 @@ def build_tile_matrix(
     provenance = replace(
         _provenance(table, counted),
         zones=str(Path(zones).resolve()) if isinstance(zones, str | Path) else None,
+        places=path_of(places),
         outside_bbox=counted.outside_bbox + int(counted.trips[~inside].sum()),
     )
     return Matrix(points, tiles, unit, most, provenance)
@@ -121,6 +130,7 @@ def matrix_of_flows(flows: Flows) -> Matrix:
     else:
         settings = flows.places.settings()
         grid = make_tile_grid(public_box(flows.provenance.bbox), settings["grid"], settings["hierarchy"])
+        grid.places.naming = flows.places.naming
     ends = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
     cells = np.column_stack([grid.positions(tree.key[leaf]) for tree, leaf in ends])
     inside = (cells >= 0).all(axis=1)

@@ -10,7 +10,7 @@ from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_mat
 from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.methods import LAPLACE, MOSAIC, TILE_METHODS, adds_noise
 from flowveil._methods import find_method
-from flowveil._options import spelled
+from flowveil._options import DescriptionOptions, spelled
 from flowveil._release import DEFAULT_METHOD
 from flowveil._trips import Trips, read_trips
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from flowveil._engine import QuerySource, Readable
     from flowveil._matrices.points import Matrix
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._trips import TripsLike
 
 
@@ -41,14 +41,20 @@ class CountingOptions(TypedDict, total=False):
     grid: str | None
     hierarchy: str | Sequence[str] | None
     zones: ZonesLike
+    zone_name: str | None
+    places: NamedPlacesLike | None
+
+
+class NoiseKeywords(CountingOptions, DescriptionOptions, total=False):
+    """What `add_noise` takes by name beside the method: how trips are counted, and what is said of the release."""
 
 
 _FRAMES = "--frames"
 _ALWAYS = {"query", "columns", "where", "bbox", "memory", "max_trips_per_person"}
 _ON_CELLS = {"cells", "ends", "stops", "unit"}
 _USED = {
-    MOSAIC: {"grid", "hierarchy", "unit"},
-    LAPLACE: {"grid", "hierarchy", "unit", "zones"},
+    MOSAIC: {"grid", "hierarchy", "unit", "places"},
+    LAPLACE: {"grid", "hierarchy", "unit", "places", "zones", "zone_name"},
     _FRAMES: {"cells", "frames", "timezone"},
 }
 _SOMETIMES = _ON_CELLS.union(*_USED.values())
@@ -60,7 +66,9 @@ _SOMETIMES_HINTS = {
     "unit": "leave it out: samples name their persons; map it with --columns user=COLUMN",
     "grid": "leave it out: give --cells N in its place, or --method noisy-mosaic",
     "hierarchy": "leave it out: give --cells N in its place, or --method noisy-mosaic",
+    "places": "leave it out: boxes have no names",
     "zones": "leave it out, or give --method laplace",
+    "zone_name": "leave it out, or give --method laplace and --zones FILE",
     "timezone": "leave it out: only --frames looks at a clock",
     **dict.fromkeys(("cells", "ends", "stops", "frames"), _GRID),
 }

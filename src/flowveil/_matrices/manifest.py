@@ -11,7 +11,7 @@ from flowveil._matrices.methods import LAPLACE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._folder import Kind, Manifest, Promise, Settings, Spending
+    from flowveil._folder import Description, Kind, Manifest, Promise, Settings, Spending
     from flowveil._matrices.points import Matrix
     from flowveil._methods import Value
     from flowveil._noise import Ledger
@@ -28,7 +28,13 @@ _POSITIVE = "those below one are not listed, so that sums over many pairs are to
 
 
 def make_manifest(
-    matrix: Matrix, method: str, epsilon: float, ledger: Ledger, typed: Mapping[str, Value], kind: Kind
+    matrix: Matrix,
+    method: str,
+    epsilon: float,
+    ledger: Ledger,
+    typed: Mapping[str, Value],
+    kind: Kind,
+    description: Mapping[str, str],
 ) -> Manifest:
     """Return the manifest; it holds what the user typed, and the budget, which depends on noisy counts only."""
     most = matrix.max_trips_per_person
@@ -44,15 +50,18 @@ def make_manifest(
     options = matrix.grid.settings()
     if typed:
         options["method_options"] = dict(typed)
-    return {
+    manifest: Manifest = {
         "format": kind.format,
         "software": f"flowveil {version('flowveil')}",
         "method": method,
         "options": cast("Settings", options),
         "promise": promise,
-        "promise_text": promise_text(promise, positive_only=method == LAPLACE),
+        "promise_text": promise_text(promise, description.get("unit_label"), positive_only=method == LAPLACE),
         "absence": _POSITIVE_ABSENCE if method == LAPLACE else _ABSENCE,
     }
+    if description:
+        manifest["description"] = cast("Description", dict(description))
+    return manifest
 
 
 def budget(ledger: Ledger, most: int) -> list[Spending]:
@@ -68,8 +77,8 @@ def _step(name: str) -> tuple[int, int]:
     return int(depth or 0), 0 if what == "counts" else 1
 
 
-def promise_text(promise: Promise, *, positive_only: bool = False) -> str:
-    """Say a promise in plain words; positive_only: counts below one are not listed."""
+def promise_text(promise: Promise, label: str | None = None, *, positive_only: bool = False) -> str:
+    """Say a promise in plain words; label: what the unit tells apart; positive_only: no counts below one are listed."""
     epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
     if most is None:
         who = (
@@ -78,9 +87,10 @@ def promise_text(promise: Promise, *, positive_only: bool = False) -> str:
             "that epsilon."
         )
     else:
+        one = "person" if label is None else f"of the {label}"
         who = (
-            f"The presence or absence of any one person (a value of {promise['unit']}) changes the probability of any "
-            f"release by a factor of at most exp({epsilon:g}). At most {most} trips of each person are counted, drawn "
+            f"The presence or absence of any one {one} (a value of {promise['unit']}) changes the probability of any "
+            f"release by a factor of at most exp({epsilon:g}). At most {most} trips of each {one} are counted, drawn "
             "at random from their trips."
         )
     return (

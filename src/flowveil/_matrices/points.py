@@ -72,6 +72,7 @@ class Provenance:
     dropped: dict[str, int] = field(default_factory=dict)
     outside_bbox: int = 0
     beyond_bound: int = 0
+    places: str | None = None  # path of the file of places that areas are called after
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from flowveil._errors import InputError, PromiseError
 from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Audit, Files, Kind, write_folder
 from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
-from flowveil._matrices.counting import CountingOptions, choose_noise, count_for_noise
+from flowveil._matrices.counting import NoiseKeywords, choose_noise, count_for_noise
 from flowveil._matrices.laplace import laplace
 from flowveil._matrices.manifest import make_manifest
 from flowveil._matrices.methods import DEFAULT_METHOD, LAPLACE, MOSAIC, TILE_METHODS, box_method
@@ -24,7 +24,7 @@ from flowveil._matrices.points import Matrix
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
 from flowveil._noise import Ledger
-from flowveil._options import check_flag, parse_epsilon, spelled
+from flowveil._options import DescriptionOptions, check_flag, parse_description, parse_epsilon, spelled
 from flowveil._places import area_ids, areas_of_nodes
 from flowveil._report import cells_content, make_inline, make_report, noisy_flows_content
 
@@ -168,7 +168,7 @@ def add_noise(
     *,
     options: Mapping[str, Value] | Sequence[str] | None = None,
     tell: Callable[[str], None] = lambda _: None,
-    **counting: Unpack[CountingOptions],
+    **counting: Unpack[NoiseKeywords],
 ) -> NoisyRelease:
     """Release a matrix with noise, so that the promise of the manifest holds, or raise.
 
@@ -177,6 +177,7 @@ def add_noise(
     method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
     a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
     one unit can contribute. options: options of the method by name. tell: hears what is being done.
+    title, period, publisher, license, contact, unit_label: what is published with it, as for `anonymize`.
 
     >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
     >>> release = fv.add_noise(matrix, "uniform", epsilon=0.5)
@@ -184,14 +185,17 @@ def add_noise(
     (0.5, 1)
     """
     epsilon = parse_epsilon(epsilon)
+    given: dict[str, Any] = dict(counting)  # Any: of NoiseKeywords
+    described = {name: given.pop(name) for name in DescriptionOptions.__annotations__ if name in given}
+    parse_description(described, has_unit=True)
     if not isinstance(matrix, Matrix):
         method = choose_noise(method, epsilon) or MOSAIC
         find_method(method).parse_options(options)
         tell("reading trips")
-        matrix = count_for_noise(matrix, method, counting)
-    elif counting:
-        given = spelled(next(iter(counting)))
-        raise InputError(f"{given} was given, but the trips are counted", "leave it out, or give trips to add_noise")
+        matrix = count_for_noise(matrix, method, given)
+    elif given:
+        option = spelled(next(iter(given)))
+        raise InputError(f"{option} was given, but the trips are counted", "leave it out, or give trips to add_noise")
     tiles = isinstance(matrix.grid, TileGrid)
     name = find_method(method or (MOSAIC if tiles else DEFAULT_METHOD)).name
     if (name in TILE_METHODS) != tiles or (name == MOSAIC and matrix.grid.bbox is None):
@@ -199,6 +203,7 @@ def add_noise(
             f"{name} does not go with this matrix",
             f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
         )
+    said = parse_description(described, has_unit=matrix.unit is not None)
     tell(f"adding noise with {name}")
     typed = dict(find_method(name).parse_options(options))
     reconciled = bool(typed.get(_CONSISTENT))
@@ -223,7 +228,7 @@ def add_noise(
         tables, kind = {CELLS: _cells_table(cells, known)}, Kind.CELLS
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
-    manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind)
+    manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind, said)
     return NoisyRelease(tables, manifest, _audit(matrix, ledger), boxes, ledger)
 
 
@@ -277,6 +282,7 @@ def _audit(matrix: Matrix, ledger: Ledger) -> Audit:
             "columns": provenance.columns,
             "where": provenance.where,
             "zones": provenance.zones,
+            "places": provenance.places,
             "unit": matrix.unit,
             "fingerprint": fingerprint(provenance.source),
         },

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray, KeyArray
     from flowveil._folder import Json
     from flowveil._matrices.ladder import Ladder
-    from flowveil._places import BoundingBox, Hierarchy, ZonesLike
+    from flowveil._places import BoundingBox, Hierarchy, NamedPlacesLike, ZonesLike
 
 DEFAULT_GRID = "h3:10"
 DEFAULT_HIERARCHY = "h3-binary"
@@ -60,11 +60,17 @@ class TileGrid:
         return self.places.settings() | ({} if self.bbox is None else {"bbox": list(self.bbox)})
 
 
-def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequence[str] | None) -> TileGrid:
+def make_tile_grid(
+    bbox: BoundingBox,
+    grid: str | None,
+    hierarchy: str | Sequence[str] | None,
+    named_places: NamedPlacesLike | None = None,
+) -> TileGrid:
     """Return all tiles of a box with their tree; raise if there are too many."""
     if has_several_ways(hierarchy):
         raise InputError("noise is added along one tree, not a lattice", "give --hierarchy h3-binary or h3")
-    places = choose_places(grid or DEFAULT_GRID, None, hierarchy or DEFAULT_HIERARCHY, None, bbox)
+    tree_name = hierarchy or DEFAULT_HIERARCHY
+    places = choose_places(grid or DEFAULT_GRID, None, tree_name, None, bbox, named_places=named_places)
     if not isinstance(places, H3Grid):
         raise InputError(f"noise goes on an H3 grid, not on {grid!r}", "give --grid h3:RESOLUTION")
     west, south, east, north = bbox
@@ -84,12 +90,15 @@ def make_tile_grid(bbox: BoundingBox, grid: str | None, hierarchy: str | Sequenc
 
 
 def make_zone_grid(
-    zones: ZonesLike, hierarchy: str | Sequence[str] | None, columns: Mapping[str, str] | None = None
+    zones: ZonesLike,
+    hierarchy: str | Sequence[str] | None,
+    columns: Mapping[str, str] | None = None,
+    zone_name: str | None = None,
 ) -> TileGrid:
     """Return all zones with their tree."""
     if has_several_ways(hierarchy):
         raise InputError("noise is added along one tree, not many", "give --hierarchy ward, or columns of zones")
-    places = choose_places(None, zones, hierarchy, None, None, columns)
+    places = choose_places(None, zones, hierarchy, None, None, columns, zone_name)
     if not isinstance(places, Zones):
         raise InputError("there are no zones", "give a table with one row a zone")
     tree, _ = places.hierarchy(np.arange(len(places.table.ids), dtype=np.uint64))

@@ -15,6 +15,7 @@ from flowveil._options.crowds import (
     parse_min_tiles,
     parse_users,
 )
+from flowveil._options.description import DescriptionOptions, parse_description
 from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
 from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons
@@ -48,6 +49,7 @@ __all__ = [
     "MANY",
     "PRESETS",
     "REST",
+    "DescriptionOptions",
     "Keywords",
     "check_flag",
     "check_memory",
@@ -59,6 +61,7 @@ __all__ = [
     "parse_cells",
     "parse_choice",
     "parse_columns",
+    "parse_description",
     "parse_epsilon",
     "parse_epsilons",
     "parse_k",

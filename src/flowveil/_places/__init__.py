@@ -4,10 +4,12 @@ from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_side
 from flowveil._places.areas import Areas, NodeAreas
 from flowveil._places.choose import choose_places, finest, rejoin
 from flowveil._places.family import Family, Listed, Numbered, Ways
+from flowveil._places.gazetteer import Gazetteer, NamedPlacesLike, path_of, read_gazetteer, world_gazetteer
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.id_boxes import boxes_of_ids
+from flowveil._places.naming import ELSEWHERE_NAME, plain
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
@@ -15,15 +17,18 @@ from flowveil._places.zone_table import ZonesLike, ZoneTable, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
+    "ELSEWHERE_NAME",
     "ROOT",
     "UNIT",
     "AreaTable",
     "Areas",
     "BoundingBox",
     "Family",
+    "Gazetteer",
     "H3Grid",
     "Hierarchy",
     "Listed",
+    "NamedPlacesLike",
     "NodeAreas",
     "Numbered",
     "Places",
@@ -44,9 +49,13 @@ __all__ = [
     "ids_of",
     "make_frame",
     "meters_between",
+    "path_of",
+    "plain",
+    "read_gazetteer",
     "read_zones",
     "rejoin",
     "square_kilometers",
     "tile_bounds",
     "tile_points",
+    "world_gazetteer",
 ]

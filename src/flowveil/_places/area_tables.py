@@ -55,6 +55,7 @@ def _side(areas: Areas, numbers: IntArray, side: str) -> pa.Table:
     known = areas.describe(np.unique(numbers))
     columns: dict[str, Column] = {
         "area": pa.array(known.area, pa.string()),
+        "name": pa.array(areas.places.naming.names(known), pa.string()),
         "side": pa.array([side] * len(known.area), pa.string()),
         "lon": _numbers(known.lon),
         "lat": _numbers(known.lat),

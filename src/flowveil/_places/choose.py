@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from flowveil._errors import InputError
 from flowveil._options import LATTICE, MANY, parse_names, parse_text, parse_whole, shown
 from flowveil._places.dendrograms import has_many
+from flowveil._places.gazetteer import read_gazetteer
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.h3index import MAX_RESOLUTION
 from flowveil._places.h3lattice import H3Lattice
 from flowveil._places.lattice import ASPECT, MOST_ASPECT
+from flowveil._places.naming import PlaceNames
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.squarelattice import SquareLattice
 from flowveil._places.zone_table import read_zones
@@ -19,6 +21,7 @@ from flowveil._places.zones import Zones
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from flowveil._places.gazetteer import NamedPlacesLike
     from flowveil._places.places import BoundingBox, Places
     from flowveil._places.zone_table import ZonesLike
 
@@ -33,17 +36,31 @@ def choose_places(
     crs: str | None = None,
     bbox: BoundingBox | None = None,
     columns: Mapping[str, str] | None = None,
+    zone_name: str | None = None,
+    named_places: NamedPlacesLike | None = None,
 ) -> Places:
-    """Return the places that options describe; raise on options that do not go together."""
+    """Return the places that options describe; raise on options that do not go together.
+
+    named_places: what areas of a grid are called after; by default a gazetteer of the world, "" for nothing.
+    """
     if zones is not None:
         if grid is not None:
             raise InputError("both a grid and zones were given", "choose one of --grid and --zones")
         if bbox is not None or crs is not None:
             raise InputError("a bbox or CRS does not go with zones", "filter zones with --where")
+        if named_places is not None:
+            raise InputError("areas of zones are named by their zones", "leave out --places, or give --zone-name COL")
         levels = _levels(hierarchy)
-        places: Places = Zones(read_zones(zones, None if isinstance(levels, str) else levels[0], columns), levels)
+        table = read_zones(zones, None if isinstance(levels, str) else levels[0], columns, zone_name)
+        places: Places = Zones(table, levels)
     else:
+        if zone_name is not None:
+            raise InputError("a column of names goes with zones", "give --zones FILE, or leave out --zone-name")
         places = _grid(grid, hierarchy, crs, bbox)
+        if named_places is None:
+            places.naming = PlaceNames()
+        elif not isinstance(named_places, str) or named_places:
+            places.naming = PlaceNames(read_gazetteer(named_places))
     places.open = hierarchy is None
     return places
 
@@ -74,11 +91,13 @@ def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
         return places
     if isinstance(places, Zones):
         return Zones(places.table, _levels(hierarchy))
+    joined: Places = places
     if isinstance(places, H3Grid):
-        return _h3_grid(str(places.resolution), hierarchy, None, places.bbox)
-    if isinstance(places, Quadtree):
-        return _quadtree(repr(places.side), hierarchy, places.typed_crs, places.bbox)
-    return places
+        joined = _h3_grid(str(places.resolution), hierarchy, None, places.bbox)
+    elif isinstance(places, Quadtree):
+        joined = _quadtree(repr(places.side), hierarchy, places.typed_crs, places.bbox)
+    joined.naming = places.naming
+    return joined
 
 
 def _levels(hierarchy: str | Sequence[str] | None) -> str | list[str]:

@@ -15,6 +15,7 @@ from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers
 from flowveil._places.h3index import cells_of_points, digits, is_pentagon, parents, resolutions
 from flowveil._places.hierarchy import ROOT, Hierarchy
+from flowveil._places.naming import Unnamed
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
     from flowveil._places.family import Listed, Numbered
+    from flowveil._places.naming import Naming
     from flowveil._places.places import BoundingBox
 
 # The fixed binary tree over the seven child digits, the same in every cell: groups of digits between a whole cell and
@@ -59,6 +61,7 @@ class H3Grid:
     by_zone = False
 
     open = False
+    naming: Naming = Unnamed()
 
     def __init__(self, resolution: int, *, binary: bool = False, bbox: BoundingBox | None = None) -> None:
         self.resolution = resolution
@@ -146,7 +149,8 @@ class H3Grid:
 
     def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
-        return {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
+        typed = {"grid": f"h3:{self.resolution}", "hierarchy": "h3-binary" if self.binary else "h3"}
+        return typed | self.naming.settings()
 
     def report(self) -> list[str]:
         """Nothing to say: the grid is the same everywhere."""

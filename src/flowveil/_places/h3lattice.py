@@ -114,7 +114,7 @@ class H3Lattice(H3Grid):
 
     def settings(self) -> dict[str, Json]:
         """Return grid and hierarchy as typed."""
-        return {"grid": f"h3:{self.resolution}", "hierarchy": lattice_name(self.lattice.aspect)}
+        return super().settings() | {"hierarchy": lattice_name(self.lattice.aspect)}
 
     def _cells(self, block: IntArray, x: IntArray, y: IntArray) -> KeyArray:
         return cells_at(block, x - self._middle, y - self._middle, self.resolution)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
     from flowveil._places.family import Family, Listed, Numbered
     from flowveil._places.hierarchy import Hierarchy
+    from flowveil._places.naming import Naming
 
 BoundingBox = tuple[float, float, float, float]  # west, south, east, north in degrees
 
@@ -41,6 +42,7 @@ class Places(Protocol):
     top: str  # the id of the root: world or all
     by_zone: bool  # trips carry zone ids; otherwise coordinates
     open: bool  # the hierarchy was left open: a method may take another over the same tiles
+    naming: Naming  # what areas are called
 
     def index(self, *columns: Column) -> Column:
         """Return the tile key (uint64, null where there is no such tile) of (lon, lat) or (zone id as text)."""

@@ -18,6 +18,7 @@ from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers, transform, utm_zone
 from flowveil._places.h3index import is_point
 from flowveil._places.hierarchy import ROOT, Hierarchy
+from flowveil._places.naming import Unnamed
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
     from flowveil._places.family import Listed, Numbered
+    from flowveil._places.naming import Naming
     from flowveil._places.places import BoundingBox
 
 # The largest square of the tree is at least as wide as the Earth's half circumference: a constant, so that the height
@@ -51,6 +53,7 @@ class Quadtree:
     top = "world"
     by_zone = False
     open = False
+    naming: Naming = Unnamed()
 
     def __init__(self, side: float, bbox: BoundingBox, crs: str | None = None) -> None:
         self.side = side
@@ -138,7 +141,8 @@ class Quadtree:
 
     def settings(self) -> dict[str, Json]:
         """Return grid and CRS; the CRS follows from the bbox when it was not typed."""
-        return {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
+        typed = {"grid": f"quadtree:{_number(self.side)}", "hierarchy": "quadtree", "crs": self.crs.to_string()}
+        return typed | self.naming.settings()
 
     def report(self) -> list[str]:
         """Say which CRS was chosen when none was typed."""

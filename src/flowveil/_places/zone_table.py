@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 ZonesLike: TypeAlias = "str | Path | ArrowTable"  # what zones are read from
 
 _ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone")
+_NAME_NAMES = (  # in small letters
+    *("name", "zone_name", "label", "title", "area_name", "district_name", "neighborhood", "neighbourhood"),
+    *("nta_name", "ntaname", "namelsad", "zone", "nom", "nombre", "nome"),
+)
 _LON_NAMES = ("lon", "centroid_lon", "longitude", "lng", "x_lon")
 _LAT_NAMES = ("lat", "centroid_lat", "latitude", "y_lat")
 
@@ -44,10 +48,20 @@ class ZoneTable:
     lon: FloatArray  # NaN where a zone has no place
     lat: FloatArray
     geometry: npt.NDArray[np.object_]  # shapely in degrees, or None
+    name_column: str | None = None  # the attribute that names zones; None: their ids do
+    name_typed: bool = False  # the user chose it
 
 
-def read_zones(source: ZonesLike, id_column: str | None = None, columns: Mapping[str, str] | None = None) -> ZoneTable:
-    """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names."""
+def read_zones(
+    source: ZonesLike,
+    id_column: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    zone_name: str | None = None,
+) -> ZoneTable:
+    """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names.
+
+    zone_name: the column that names zones; by default one that is called so, "" for none.
+    """
     names = dict(columns or {})
     table, geometry = _load(source)
     if table.num_rows == 0:
@@ -75,7 +89,30 @@ def read_zones(source: ZonesLike, id_column: str | None = None, columns: Mapping
         lon=lon[order],
         lat=lat[order],
         geometry=geometry[order],
+        name_column=_find_names(texts, id_name) if zone_name is None else _check_names(texts, zone_name),
+        name_typed=zone_name is not None,
     )
+
+
+def read_points(source: ZonesLike, what: str) -> tuple[dict[str, list[str | None]], FloatArray, FloatArray]:
+    """Read a table or file of points: every column as text, lon and lat; what: how messages call them."""
+    table, geometry = _load(source, what)
+    if table.num_rows == 0:
+        raise InputError(f"there are no {what}", "give a table with the columns name, lon and lat")
+    lon, lat = _points(table, {}, geometry)
+    return {name: _as_text(table, name) for name in table.column_names}, lon, lat
+
+
+def _find_names(texts: Mapping[str, list[str | None]], id_name: str) -> str | None:
+    """Return the column that holds names, going by what it is called."""
+    named = {name.casefold(): name for name in reversed(list(texts)) if name != id_name and any(texts[name])}
+    return next((named[name] for name in _NAME_NAMES if name in named), None)
+
+
+def _check_names(texts: Mapping[str, list[str | None]], zone_name: str) -> str | None:
+    if zone_name and zone_name not in texts:
+        raise UnknownNameError("zone column", zone_name, texts)
+    return zone_name or None
 
 
 def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
@@ -90,11 +127,11 @@ def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
     return np.array(sorted(range(len(ids)), key=lambda row: str(ids[row])), np.int64)
 
 
-def _load(source: ZonesLike) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+def _load(source: ZonesLike, what: str = "zones") -> tuple[pa.Table, npt.NDArray[np.object_]]:
     if isinstance(source, str | Path):
         path = Path(source)
         if not path.is_file():
-            raise InputError(f"there is no zones file {str(source)!r}", "check the path")
+            raise InputError(f"there is no {what} file {str(source)!r}", "check the path")
         try:
             if path.suffix.lower() in {".geojson", ".json"}:
                 return _from_geojson(read_json(path))
@@ -102,20 +139,20 @@ def _load(source: ZonesLike) -> tuple[pa.Table, npt.NDArray[np.object_]]:
                 return _split_geometry(_read_csv(path))
             return _split_geometry(pa.parquet.read_table(path))
         except _UNREADABLE as error:
-            raise InputError(f"the zones file {path.name!r} cannot be read: {error}", _FORMATS) from None
+            raise InputError(f"the {what} file {path.name!r} cannot be read: {error}", f"{what} {_FORMATS}") from None
     if isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         try:
             return _split_geometry(pa.table(source))
         except _UNREADABLE as error:
-            raise InputError(f"the zones cannot be read: {error}", _FORMATS) from None
-    raise InputError(f"zones cannot be a {type(source).__name__}", _FORMATS)
+            raise InputError(f"the {what} cannot be read: {error}", f"{what} {_FORMATS}") from None
+    raise InputError(f"{what} cannot be a {type(source).__name__}", f"{what} {_FORMATS}")
 
 
 _UNREADABLE = (
     *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError),
     *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
 )
-_FORMATS = "zones are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
+_FORMATS = "are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
 
 
 def _read_csv(path: Path) -> pa.Table:

@@ -17,6 +17,7 @@ from flowveil._places.dendrograms import many_trees, ward_tree
 from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
+from flowveil._places.naming import ZoneNames
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import Column, FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
     from flowveil._places.family import Listed, Numbered
+    from flowveil._places.naming import Naming
     from flowveil._places.zone_table import ZoneTable
 
 
@@ -44,11 +46,12 @@ class Zones:
         self.table = table
         self.typed_hierarchy = hierarchy if isinstance(hierarchy, str) else list(hierarchy)
         self._notes: list[str] = []
+        values: dict[str, str] = {}
         if hierarchy == "many":
             trees = many_trees(table)
             self._names, keys = _name_areas(trees)
         else:
-            trees, self._names = self._one_tree(hierarchy)
+            trees, self._names, values = self._one_tree(hierarchy)
             keys = [np.arange(len(self._names), dtype=np.uint64)]
         if len(set(self._names)) < len(self._names):
             raise InputError(
@@ -63,17 +66,19 @@ class Zones:
         self._area_of_key = np.empty(len(self._names), np.int64)
         self._area_of_key[self._family.key.astype(np.int64)] = np.arange(len(self._family))
         self._id_set = pa.array(table.ids, pa.string())
+        self.naming: Naming = ZoneNames(table, values)
 
-    def _one_tree(self, hierarchy: str | Sequence[str]) -> tuple[dict[str, IntArray], list[str]]:
-        """Return the only tree by name, and the names of its nodes."""
+    def _one_tree(self, hierarchy: str | Sequence[str]) -> tuple[dict[str, IntArray], list[str], dict[str, str]]:
+        """Return the only tree by name, the ids of its nodes, and by id what those of columns are called."""
+        values: dict[str, str] = {}
         if hierarchy == "ward":
             parent = ward_tree(self.table)
             names = [f"ward:{number}" for number in range(len(parent))]
         elif isinstance(hierarchy, str):
             raise InputError(f"zones have no hierarchy {hierarchy!r}", "use many, ward, or columns from fine to coarse")
         else:
-            parent, names, self._notes = _column_tree(self.table, list(hierarchy))
-        return {"": parent}, names
+            parent, names, values, self._notes = _column_tree(self.table, list(hierarchy))
+        return {"": parent}, names, values
 
     def index(self, *columns: Column) -> Column:
         """Return the ranks of zone ids (text); null for an unknown zone."""
@@ -147,12 +152,14 @@ class Zones:
         return self._add_up(self._sizes_of_zones)[self._area_of_key[hierarchy.key[nodes].astype(np.int64)]]
 
     def settings(self) -> dict[str, Json]:
-        """Return the hierarchy as typed; the zones themselves are in areas.parquet."""
-        return {"grid": None, "hierarchy": self.typed_hierarchy}
+        """Return the hierarchy as typed, and what zones are named by; the zones themselves are in areas.parquet."""
+        return {"grid": None, "hierarchy": self.typed_hierarchy} | self.naming.settings()
 
     def report(self) -> list[str]:
-        """Return what did not fit a tree in the columns."""
-        return self._notes
+        """Return what did not fit a tree in the columns, and what zones are named by if nobody said it."""
+        column = self.table.name_column
+        named = [] if column is None or self.table.name_typed else [f"zones are named by their column {column!r}"]
+        return [*self._notes, *named]
 
     def hint_for(self, unknown: Sequence[str]) -> str | None:
         """Return a hint when unknown ids differ from known ones only by type or leading zeros."""
@@ -231,7 +238,7 @@ def _marks_of_zones(parent: IntArray) -> KeyArray:
     return marks
 
 
-def _column_tree(table: ZoneTable, columns: list[str]) -> tuple[IntArray, list[str], list[str]]:
+def _column_tree(table: ZoneTable, columns: list[str]) -> tuple[IntArray, list[str], dict[str, str], list[str]]:
     """Build the tree of columns given from fine to coarse: a node is its path from the top.
 
     A null level hangs the zone on the next level up. Zones come first in the numbering.
@@ -259,8 +266,10 @@ def _column_tree(table: ZoneTable, columns: list[str]) -> tuple[IntArray, list[s
     steps = [path[-1] for path in inner]
     names = [f"{columns[0]}={zone}" for zone in table.ids]
     twice = {step for step, times in Counter(steps).items() if times > 1}
-    names += ["/".join(f"{c}={v}" for c, v in (path if path[-1] in twice else path[-1:])) for path in inner]
-    return np.array([*parent, -1]), [*names, "all"], _tree_notes(table, columns, list(inner))
+    told = [path if path[-1] in twice else path[-1:] for path in inner]
+    ids = ["/".join(f"{column}={value}" for column, value in path) for path in told]
+    values = {id_: ", ".join(value for _, value in reversed(path)) for id_, path in zip(ids, told, strict=True)}
+    return np.array([*parent, -1]), [*names, *ids, "all"], values, _tree_notes(table, columns, list(inner))
 
 
 def _tree_notes(table: ZoneTable, columns: list[str], inner: list[tuple[tuple[str, str], ...]]) -> list[str]:

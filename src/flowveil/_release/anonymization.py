@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from flowveil._errors import InputError, PromiseError
 from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
-from flowveil._options import DEFAULT_LOSS
+from flowveil._options import DEFAULT_LOSS, parse_description
 from flowveil._places import finest
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
     from flowveil._methods import Value
+    from flowveil._options import DescriptionOptions
     from flowveil._places import Areas
     from flowveil._problem import Solution
     from flowveil._release.demand import Demand
@@ -58,6 +59,7 @@ def anonymize(
     options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
+    **description: Unpack[DescriptionOptions],
 ) -> Release:
     """Return a release in which every flow passes the requirement, or raise PromiseError.
 
@@ -77,6 +79,8 @@ def anonymize(
     options: options of the method by name.
     engine, master: where matrices are solved that need not wait for each other: on the cores of this machine, or with
     "spark" on a cluster. The release is the same.
+    description: what is published with it as one line of text each: title, period, publisher, license, contact, and
+    unit_label, what the unit tells apart in the plural, e.g. "bikes".
 
     >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
     >>> release = fv.anonymize(flows, k=5, max_suppression=0.05)
@@ -102,6 +106,7 @@ def anonymize(
         areas_from=areas_from,
         options=options,
     )
+    said = parse_description(description, has_unit=flows.provenance.unit is not None)
     spread = choose_spread(engine, master)
     earlier = beside if areas_from is None else areas_from
     flows = flows if earlier is None else on_places_of(earlier, flows)
@@ -116,7 +121,7 @@ def anonymize(
     measures = _check(problem, solution, asked, beside=beside is not None)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, lambda it: asked.method.run(it, asked.options, spread)) if totals else None
-    return _describe(problem, solution, asked, (measures, rest, whole), areas_from=areas_from is not None)
+    return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
 
 
 def _with_budget(problem: Problem, asked: Demand) -> Problem:
@@ -129,6 +134,7 @@ def _describe(
     solution: Solution,
     asked: Demand,
     counts: tuple[Measures, Elsewhere | None, Totals | None],
+    description: dict[str, str],
     *,
     areas_from: bool,
 ) -> Release:
@@ -150,6 +156,7 @@ def _describe(
             totals=whole is not None,
             remainders=asked.remainders,
             areas_from=areas_from,
+            description=description,
         ),
         source=flows,
         published=_published(flows, solution, measures, rest, whole),

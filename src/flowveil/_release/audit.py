@@ -27,6 +27,7 @@ def make_audit(release: Release) -> Audit:
             "columns": provenance.columns,
             "where": provenance.where,
             "zones": provenance.zones,
+            "places": provenance.places,
             "unit": provenance.unit,
             "weight": provenance.weight,
             "fingerprint": fingerprint(provenance.source),

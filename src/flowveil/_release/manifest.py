@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._flows import Flows
-    from flowveil._folder import Json, Manifest, Promise, Settings
+    from flowveil._folder import Description, Json, Manifest, Promise, Settings
     from flowveil._methods import Method, Value
     from flowveil._problem import Requirement
 
@@ -37,6 +37,7 @@ def make_manifest(
     totals: bool = False,
     remainders: bool = False,
     areas_from: bool = False,
+    description: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Return the manifest; it holds nothing but what the user typed and constants."""
     said = {
@@ -57,15 +58,19 @@ def make_manifest(
         "areas": "overlapping" if overlapping else "disjoint",
         **cast("Promise", {name: value for name, value in said.items() if value is not None}),
     }
-    return {
+    described = description or {}
+    manifest: Manifest = {
         "format": FORMAT,
         "software": f"flowveil {version('flowveil')}",
         "method": method.name,
         "options": _options(flows, typed, areas_from=areas_from),
         "promise": promise,
-        "promise_text": promise_text(promise),
+        "promise_text": promise_text(promise, described.get("unit_label")),
         "absence": f"{ABSENCE} {ABSENCE_INSIDE}" if remainders else ABSENCE,
     }
+    if described:
+        manifest["description"] = cast("Description", dict(described))
+    return manifest
 
 
 def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool) -> Settings:
@@ -108,15 +113,16 @@ def _volumes(promise: Promise) -> list[str]:
     return sentences
 
 
-def promise_text(promise: Promise) -> str:
-    """Say a promise in plain words."""
+def promise_text(promise: Promise, label: str | None = None) -> str:
+    """Say a promise in plain words; label: what the unit tells apart."""
     k = promise["k"]
     if promise["unit"] == "trip":
         crowd = (
             f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
         )
     else:
-        crowd = f"Every flow is shared by at least {k} different values of {promise['unit']}."
+        different = f"values of {promise['unit']}" if label is None else f"{label} ({promise['unit']})"
+        crowd = f"Every flow is shared by at least {k} different {different}."
     sentences = [crowd]
     if "k_weight" in promise:
         sentences.append(f"Every flow stands for at least {_people(promise)}.")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from flowveil._flows import WEIGHT_UNIT, add_by_group
 from flowveil._folder import ELSEWHERE, REMAINDER, TOTAL
-from flowveil._places import areas_of_sides, ids_of
+from flowveil._places import ELSEWHERE_NAME, areas_of_sides, ids_of
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, Column, IntArray
@@ -106,7 +106,8 @@ def areas_table(
     table = areas_of_sides((sides[0], nodes[0]), (sides[1], nodes[1]))
     if elsewhere is None or not len(elsewhere.area):
         return table
-    row = {"area": ELSEWHERE, "side": ("origin", "destination")[1 - elsewhere.first]}  # and null in all other columns
+    side = ("origin", "destination")[1 - elsewhere.first]
+    row = {"area": ELSEWHERE, "name": ELSEWHERE_NAME, "side": side}  # and null in all other columns
     longer = pa.concat_tables([table, pa.Table.from_pylist([row], table.schema)])
     longer = longer.sort_by([("side", "descending"), ("area", "ascending")])
     return longer.replace_schema_metadata(table.schema.metadata)

@@ -12,7 +12,7 @@ from flowveil._report.cells import cells_distributions, cells_figures, cells_sce
 from flowveil._report.document import Look, page
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
-from flowveil._report.words import command, not_protected
+from flowveil._report.words import command, credits_of, not_protected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,9 @@ class Content:
             "command": command(self.manifest),
             "figures": {figure.name: figure.value for figure in self.figures},
             "meanings": {figure.name: figure.meaning for figure in self.figures},
+            "credits": credits_of(self.manifest),
             "distributions": self.distributions,
+            "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
         }
 
@@ -59,11 +61,27 @@ _BOX_WORDS = {"movements": "counts", "amount": "trips", "counted": "trips", "tit
 _PATH_WORDS = {"movements": "moves", "amount": "user moves", "counted": "users", "title": "Published trajectories"}
 
 
+def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str]:
+    """Return the words of a kind of release, with what the publisher says in their place."""
+    said, unit = manifest.get("description", {}), manifest["promise"]["unit"]
+    more = {"title": said["title"]} if "title" in said else {}
+    if (label := said.get("unit_label")) is not None:
+        crowd = label if words["counted"] == "users" else f"different {label} ({unit})"
+        more |= {"crowd": crowd, "one": f"of the {label}"}
+    return words | more
+
+
 def flows_content(files: Files) -> Content:
     """Return what the report of flows between areas shows."""
     flows, manifest = files.tables[FLOWS], files.manifest
     scene = flows_scene(flows, files.tables[AREAS], manifest)
-    return Content(scene, flows_figures(scene, manifest), flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
+    return Content(
+        scene,
+        flows_figures(scene, manifest),
+        flows_distributions(scene, manifest),
+        manifest,
+        _words(_FLOW_WORDS, manifest),
+    )
 
 
 def noisy_flows_content(files: Files) -> Content:
@@ -71,14 +89,16 @@ def noisy_flows_content(files: Files) -> Content:
     flows, manifest = files.tables[FLOWS], files.manifest
     scene = flows_scene(flows, files.tables[AREAS], manifest)
     figures = noisy_figures(scene, flows, manifest)
-    return Content(scene, figures, flows_distributions(scene, manifest), manifest, _FLOW_WORDS)
+    return Content(scene, figures, flows_distributions(scene, manifest), manifest, _words(_FLOW_WORDS, manifest))
 
 
 def cells_content(files: Files) -> Content:
     """Return what the report of boxes with noise shows."""
     table, manifest = files.tables[CELLS], files.manifest
     scene = cells_scene(table, manifest)
-    return Content(scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _BOX_WORDS)
+    return Content(
+        scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _words(_BOX_WORDS, manifest)
+    )
 
 
 def trajectories_content(files: Files) -> Content:
@@ -86,7 +106,9 @@ def trajectories_content(files: Files) -> Content:
     table, manifest = files.tables[TRAJECTORIES], files.manifest
     scene = trajectories_scene(table)
     figures = trajectories_figures(scene, table, manifest)
-    return Content(scene, figures, trajectories_distributions(scene, table, manifest), manifest, _PATH_WORDS)
+    return Content(
+        scene, figures, trajectories_distributions(scene, table, manifest), manifest, _words(_PATH_WORDS, manifest)
+    )
 
 
 def make_report(show: Show, files: Files) -> str:

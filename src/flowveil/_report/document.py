@@ -71,6 +71,7 @@ def page(
         "made_by": escape(numbers["release_software"]),
         "drawn_from": "the files of the release alone" if private is None else "the release and the true trips",
         "drawn_by": escape(numbers["software"]),
+        "credits": escape(" ".join(numbers["credits"])),
         "numbers": _json(numbers),
         "drawing": _json(drawing if private is None else drawing | {"private": private}),
         "program": program,
@@ -108,12 +109,12 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     promise, figures = numbers["promise"], numbers["figures"]
     amount = f"<b>{show(figures[words['counted']])}</b> {escape(words['counted'])}"
     if promise["kind"] != "k-anonymity":
-        who = "trip" if promise["unit"] == "trip" else "person"
+        who = "trip" if promise["unit"] == "trip" else words.get("one", "person")
         return f"{amount}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."
     if promise["unit"] == "trip":
         return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips."
     each = "trajectory" if words["counted"] == "users" else "flow"
-    crowd = "users" if words["counted"] == "users" else f"different persons ({promise['unit']})"
+    crowd = words.get("crowd", "users" if words["counted"] == "users" else f"different values of {promise['unit']}")
     return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}."
 
 

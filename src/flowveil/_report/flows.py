@@ -69,7 +69,7 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
         Figure("median_trips", "trips of a flow, median", middle(trips)),
     ]
     if persons is not None:
-        unit = manifest["promise"]["unit"]
+        unit = _unit(manifest)
         figures += [
             Figure("smallest_persons", f"smallest crowd: fewest different {unit} of a flow", _least(persons)),
             Figure("median_persons", f"crowd of a flow, median: different {unit}", middle(persons)),
@@ -115,7 +115,7 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Json]) -> list[dict
             distribution(
                 "crowds",
                 "How large the crowds are",
-                f"{counted} of a flow" if counted == "trips" else f"different {promise['unit']} of a flow",
+                f"{counted} of a flow" if counted == "trips" else f"different {_unit(manifest)} of a flow",
                 "flows",
                 scene.amounts[counted],
                 mark=promise["k"],
@@ -128,6 +128,11 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Json]) -> list[dict
         distribution("sizes", "How large the areas are", "km², mean of both ends", "trips", both, np.maximum(trips, 0))
     )
     return [part for part in charts if part["amounts"]]
+
+
+def _unit(manifest: Mapping[str, Json]) -> str:
+    """Return what crowds are made of: as the publisher calls it, else the column."""
+    return str(manifest.get("description", {}).get("unit_label") or manifest["promise"]["unit"])
 
 
 def by_key(scene: Scene) -> list[dict[str, Json]]:

@@ -1,4 +1,4 @@
-"""The basemap: outlines of land from Natural Earth (1:50 million, public domain), cut to a view.
+"""The ground: shores of seas and lakes from GSHHG (LGPL), cut to a view.
 
 Python and NumPy only, so that the same view gives the same numbers with every version of every library.
 """
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def land(west: float, south: float, east: float, north: float, *, step: float) -> list[list[list[float]]]:
     """Return the rings of land inside a box of degrees as [[lon, lat], ...]; fill them by the even-odd rule.
 
-    step: points closer together than so many degrees are left out; about a pixel of the view.
+    Lakes are rings inside the land, and islands rings inside lakes.
+
+    step: points closer together than so many degrees are left out, and so are smaller rings; about a pixel of the view.
     """
     return [ring.round(5).tolist() for ring in _cut(west, south, east, north, step)]
 
@@ -27,6 +29,8 @@ def _cut(west: float, south: float, east: float, north: float, step: float) -> l
     rings = []
     for ring, bounds in _rings():
         if bounds[0] > east or bounds[2] < west or bounds[1] > north or bounds[3] < south:
+            continue
+        if max(bounds[2] - bounds[0], bounds[3] - bounds[1]) < step:
             continue
         clipped = _thin(ring, step)
         for axis, limit, keeps_above in ((0, west, True), (0, east, False), (1, south, True), (1, north, False)):
@@ -39,7 +43,7 @@ def _cut(west: float, south: float, east: float, north: float, step: float) -> l
 @cache
 def _rings() -> list[tuple[FloatArray, tuple[float, ...]]]:
     """Return all rings, open (the last point is not the first again), with their bounds."""
-    path = files("flowveil._report").joinpath("assets", "land-50m.npz")
+    path = files("flowveil._report").joinpath("assets", "shore.npz")
     with path.open("rb") as file, np.load(file) as stored:
         unit, points, steps = float(stored["unit"]), stored["points"], stored["steps"]
     rings = []

@@ -19,6 +19,7 @@ _OF_THE_COMMAND = (
     "method_options",
     "areas_from",
     "places",
+    "place_names",
 )  # written in a way of their own
 
 
@@ -52,6 +53,14 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     if "weight" in promise:
         limits.append("Extreme weights: a person who stands for far more people than others can be recognized by it.")
     return limits
+
+
+def credits_of(manifest: Mapping[str, Json]) -> list[str]:
+    """Return whose data a page shows beside that of the release, as their licenses ask for."""
+    credit = ["Shores: GSHHG 2.3.6 (Wessel and Smith), LGPL."]
+    if str(manifest["options"].get("place_names", "")).startswith("geonames"):
+        credit.append("Names of places: GeoNames (geonames.org), CC BY 4.0.")
+    return credit
 
 
 def _limits_of_noise(promise: Mapping[str, Json]) -> list[str]:
@@ -97,6 +106,8 @@ def command(manifest: Mapping[str, Json]) -> str:
     ]
     if len(options.get("places", ())) == 1:
         parts.append(_option("ends", options["places"][0]))
+    if options.get("place_names") == "own":
+        parts.append("--places PLACES")
     if options.get("areas_from"):
         parts.append("--areas-from EARLIER")
     typed = options.get("method_options", {})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from flowveil._options import parse_choice, parse_memory, parse_meters, parse_minutes, parse_users
+from flowveil._options import parse_choice, parse_description, parse_memory, parse_meters, parse_minutes, parse_users
 from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_STEP
 from flowveil._trajectories.read import Trajectories, read_trajectories
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from flowveil._engine import Readable
+    from flowveil._options import DescriptionOptions
 
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
 
@@ -60,6 +61,7 @@ def anonymize(
     where: str | None = None,
     memory: str | int | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    **description: Unpack[DescriptionOptions],
 ) -> TrajectoryRelease:
     """Merge trajectories with GLOVE until at least k users share each of them.
 
@@ -67,6 +69,8 @@ def anonymize(
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
     step, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
+    in the plural, e.g. "cabs".
 
     >>> box = fv.synthetic.PHONES_BBOX
     >>> release = fv.trajectories.anonymize("samples.parquet", k=2, bbox=box, step="1km,30min")
@@ -74,6 +78,7 @@ def anonymize(
     2
     """
     asked = parse_grouping(k, variant=variant, max_extent=max_extent, max_duration=max_duration, memory=memory)
+    said = parse_description(description, has_unit=True)
     tell("reading")
     if isinstance(source, Trajectories):
         trajectories = source
@@ -92,9 +97,8 @@ def anonymize(
         tell=tell,
     )
     typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration}
-    release = make_release(
-        trajectories, grouping, {name: value for name, value in typed.items() if value is not None}, asked.k
-    )
+    given = {name: value for name, value in typed.items() if value is not None}
+    release = make_release(trajectories, grouping, given, asked.k, said)
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
     return release

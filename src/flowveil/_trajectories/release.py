@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
-    from flowveil._folder import Promise, Settings
+    from flowveil._folder import Description, Promise, Settings
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
@@ -102,7 +102,13 @@ class TrajectoryRelease:
         return Files(Kind.TRAJECTORIES, {TRAJECTORIES: self.trajectories}, self.manifest)
 
 
-def make_release(trajectories: Trajectories, grouping: Grouping, options: dict[str, str], k: int) -> TrajectoryRelease:
+def make_release(
+    trajectories: Trajectories,
+    grouping: Grouping,
+    options: dict[str, str],
+    k: int,
+    description: dict[str, str] | None = None,
+) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
     if any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
@@ -132,7 +138,7 @@ def make_release(trajectories: Trajectories, grouping: Grouping, options: dict[s
     )
     return TrajectoryRelease(
         table,
-        _manifest(trajectories, options, k),
+        _manifest(trajectories, options, k, description or {}),
         members,
         _audit(trajectories, grouping, int(kept.sum()), unsupported),
     )
@@ -206,7 +212,7 @@ def _check_presence(seen: list[IntArray]) -> None:
         raise PromiseError("a sample would be published in which nobody was seen", "this is a bug: please report it")
 
 
-def _manifest(trajectories: Trajectories, options: dict[str, str], k: int) -> Manifest:
+def _manifest(trajectories: Trajectories, options: dict[str, str], k: int, description: dict[str, str]) -> Manifest:
     promise: Promise = {
         "kind": "k-anonymity",
         "k": k,
@@ -217,22 +223,25 @@ def _manifest(trajectories: Trajectories, options: dict[str, str], k: int) -> Ma
     for name in ("max_extent", "max_duration"):
         if options.get(name):
             promise[name] = options[name]
-    return {
+    manifest: Manifest = {
         "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
         "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
         "promise": promise,
-        "promise_text": promise_text(k),
+        "promise_text": promise_text(k, description.get("unit_label", "users")),
         "absence": _ABSENCE,
     }
+    if description:
+        manifest["description"] = cast("Description", description)
+    return manifest
 
 
-def promise_text(k: int) -> str:
-    """Say the promise in plain words."""
+def promise_text(k: int, label: str = "users") -> str:
+    """Say the promise in plain words; label: what users are."""
     return (
-        f"Every trajectory is the common record of at least {k} users, who cannot be told apart by it. "
-        "In every box and time span of a trajectory at least one of its users was seen; "
+        f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. "
+        f"In every box and time span of a trajectory at least one of its {label} was seen; "
         "not all of them need to have been. Nobody's samples are in two trajectories."
     )
 

@@ -11,6 +11,7 @@ from flowveil._folder import ELSEWHERE
 from flowveil._verify.broken import broken
 from flowveil._verify.forest import NONE
 from flowveil._verify.index import FlowIndex
+from flowveil._verify.names import ELSEWHERE_NAME
 from flowveil._verify.rows import distinct
 from flowveil._verify.tables import AreasTable
 
@@ -49,6 +50,8 @@ class Elsewhere:
             said = (areas.lon[row], areas.lat[row], areas.tiles[row], areas.geometry[row], members)
             if any(value is not None for value in said):
                 raise broken("the area elsewhere has a center, tiles, members or a geometry")
+            if areas.name is not None and areas.name[row] != ELSEWHERE_NAME:
+                raise broken("the area elsewhere has another name than the format says")
 
         def kept(values: list[Value]) -> list[Value]:
             return [value for row, value in enumerate(values) if row not in rows]
@@ -61,6 +64,7 @@ class Elsewhere:
             tiles=kept(areas.tiles),
             members=None if areas.members is None else kept(areas.members),
             geometry=kept(areas.geometry),
+            name=None if areas.name is None else kept(areas.name),
         )
 
     def note(self, flow: IntArray, origin: IntArray, destination: IntArray) -> None:

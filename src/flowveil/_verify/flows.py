@@ -32,6 +32,7 @@ from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
+from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Request
     from flowveil._folder import Json
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._trips import Trips, TripsLike
     from flowveil._verify.count import Counts
     from flowveil._verify.ground import Ground
@@ -58,6 +59,7 @@ def verify_flows(
     trips: TripsLike,
     *,
     zones: ZonesLike | None = None,
+    places: NamedPlacesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
@@ -80,9 +82,11 @@ def verify_flows(
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
     if promise.rectangles:
+        check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
     else:
         check_areas(areas, ground, options.bbox)
+        check_names(areas, ground, options, places, audit)
         layer = _layer(groups, ground, options, elsewhere)
         counts = _count_layer(request, layer, promise, any_area=options.areas_from)
         least = least_weight(counts, promise)

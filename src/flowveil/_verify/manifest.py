@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
+from flowveil._verify.description import check_description
 from flowveil._verify.json import only_keys
 from flowveil._verify.method import check_method
 from flowveil._verify.options import Options, parse_options
@@ -68,14 +69,15 @@ class Promise:
 
 def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     """Check every key and value of the manifest."""
-    only_keys(manifest, "the manifest", _KEYS)
+    only_keys(manifest, "the manifest", _KEYS, ("description",))
     if manifest["format"] != _FORMAT:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
     if not isinstance(manifest["software"], str) or not re.fullmatch(_SOFTWARE, manifest["software"]):
         raise broken("'software' of the manifest is not a version of flowveil")
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
     check_method(manifest["method"], manifest["options"].get("method_options"))
-    if manifest["promise_text"] != promise_in_words(manifest["promise"]):
+    label = check_description(manifest, has_unit=promise.unit is not None)
+    if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["absence"] != (ABSENCE_WITH_REMAINDERS if promise.remainders else ABSENCE):
         raise broken("'absence' of the manifest is not what the format says")

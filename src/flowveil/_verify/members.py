@@ -121,6 +121,11 @@ class Members:
         return origin, destination, known
 
     @property
+    def zones(self) -> ZoneTable:
+        """The zones, sorted by id."""
+        return self._zones
+
+    @property
     def zone_ids(self) -> list[str]:
         """The ids of all zones, by rank."""
         return self._zones.ids

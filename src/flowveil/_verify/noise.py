@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import h3.api.basic_int as h3
 import numpy as np
@@ -13,24 +13,27 @@ from flowveil._errors import InputError, VerificationError
 from flowveil._folder import SIDES, remembered
 from flowveil._places import read_zones
 from flowveil._report import CHECKED_REPORT, cells_content, check_report, noisy_flows_content
+from flowveil._verify.areas import check_areas
 from flowveil._verify.broken import broken
 from flowveil._verify.folder import load_audit
 from flowveil._verify.grids import make_grid
 from flowveil._verify.members import Members
+from flowveil._verify.names import check_names
 from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
 from flowveil._verify.results import Verification
-from flowveil._verify.tables import AreasTable, FlowTable
+from flowveil._verify.tables import FlowTable, areas_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
     from flowveil._folder import Json
-    from flowveil._places import ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._verify.ground import Ground
     from flowveil._verify.noise_tables import NoisyTables
     from flowveil._verify.sides import Side
+    from flowveil._verify.tables import AreasTable
 
 _ROUNDING = 1e-9  # relative; budgets are published as floats
 _MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
@@ -41,16 +44,21 @@ _LISTED = "every flow is a pair of tiles of the grid, listed once, with a count 
 _CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
 
-def verify_noisy(release: str | Path, *, zones: ZonesLike | None = None) -> Verification:
+def verify_noisy(
+    release: str | Path, *, zones: ZonesLike | None = None, places: NamedPlacesLike | None = None
+) -> Verification:
     """Check structure and budget of a release with noise; raise VerificationError at the first that does not hold.
 
-    zones: the zones of a release about zones; by default those that the private audit file names.
+    zones: the zones of a release about zones; by default those that the private audit file names. places: likewise,
+    what areas of a grid are called after.
     """
     tables = read_noisy_tables(release)
     if tables.areas is None:
         _check_boxes(tables)
     else:
-        _check_flows(tables, *_places(tables, zones))
+        ground, tiles = _places(tables, zones)
+        _check_flows(tables, ground, tiles)
+        _check_areas(tables, ground, places)
     _check_budget(tables)
     _check_projection(tables)
     check_words(tables)
@@ -107,13 +115,18 @@ def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntA
     return make_grid(options), _tiles_of_box(options.bbox, options.resolution)
 
 
+def _check_areas(release: NoisyTables, ground: Ground, places: NamedPlacesLike | None) -> None:
+    """Check tiles, centers, outlines and names of areas: they follow from the ids."""
+    options, areas = parse_options(release.options), _areas_table(release)
+    check_areas(areas, ground, options.bbox)
+    check_names(areas, ground, options, places, load_audit(release.folder))
+
+
 def _areas_table(release: NoisyTables) -> AreasTable:
-    """Return the areas with their members; nothing else of them is asked."""
-    areas = release.areas
-    if areas is None or "members" not in areas.schema.names:
-        raise broken("the areas have no members")
-    members = cast("list[list[str | None] | None]", areas["members"].to_pylist())
-    return AreasTable(texts(areas["area"]), texts(areas["side"]), [], [], [], members, [])
+    """Return the areas, whose columns must be those of the format."""
+    if release.areas is None:
+        raise broken("the release has no areas")
+    return areas_of(release.areas, by_zone=release.options["grid"] is None)
 
 
 def _tiles_of_box(bbox: tuple[float, float, float, float], resolution: int) -> IntArray:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, NOISE, REPORT, SIDES, find_release, read_json
 from flowveil._verify.broken import broken, shown
+from flowveil._verify.description import check_description
 from flowveil._verify.geo import read_shapes
 from flowveil._verify.method import LISTS_POSITIVE, NOISY_METHODS
 from flowveil._verify.options import parse_box
@@ -110,7 +111,8 @@ def check_words(release: NoisyTables) -> None:
     manifest, positive_only = release.manifest, release.positive_only
     if manifest["method"] not in NOISY_METHODS:
         raise broken(f"the method {shown(manifest['method'])!r} is none that adds noise")
-    if manifest["promise_text"] != noisy_promise_in_words(manifest["promise"], positive_only=positive_only):
+    label = check_description(manifest, has_unit=manifest["promise"]["unit"] != "trip")
+    if manifest["promise_text"] != noisy_promise_in_words(manifest["promise"], label, positive_only=positive_only):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["absence"] != noisy_absence_in_words(positive_only=positive_only):
         raise broken("'absence' of the manifest is not what the format says")
@@ -120,7 +122,7 @@ def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, 
     files = {MANIFEST, *tables}
     if {entry.name for entry in folder.iterdir()} - {REPORT} != files:
         raise broken(f"the folder holds other files than {', '.join(sorted(files))}")
-    if set(manifest) != _KEYS:
+    if set(manifest) - {"description"} != _KEYS:
         raise broken(f"the manifest has other keys than {', '.join(sorted(_KEYS))}")
     if not isinstance(manifest["options"], dict):
         raise broken("the manifest has no options")

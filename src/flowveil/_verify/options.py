@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _KEYS = ("grid", "hierarchy")
-_MORE_KEYS = ("crs", "bbox", "time", "time_hierarchy", "timezone", "by", "areas_from", "method_options")
+_MORE_KEYS = (
+    *("crs", "zone_name", "place_names", "bbox"),
+    *("time", "time_hierarchy", "timezone", "by", "areas_from", "method_options"),
+)
 _RESERVED = ("origin", "destination", "time", "time_end", "trips", "persons", "weight")
+GEONAMES, OWN = "geonames-5000/1", "own"  # what areas of a grid may be called after
 _FINEST_H3 = 15
 _ASPECT, _MOST_ASPECT = 2, 8  # of rectangles of tiles: the default, and the largest
 _AUTHORITY = r"[A-Z]{2,10}:[0-9A-Z]{1,20}"  # EPSG:32633
@@ -36,6 +40,8 @@ class Options:
     aspect: int | None = None  # grids: areas are rectangles, up to 2**aspect times as long as wide
     columns: tuple[str, ...] | None = None  # zones: columns from fine to coarse; None for dendrograms
     many: bool = False  # zones: areas are of several dendrograms
+    zone_name: str | None = None  # zones: the column that names them; their ids do where there is none
+    place_names: str | None = None  # grids: what areas are called after; None for nothing
     bbox: tuple[float, float, float, float] | None = None
     time_levels: tuple[str, ...] = ()  # steps, and with a hierarchy what holds them
     is_hierarchy: bool = False  # flows may span several steps
@@ -56,7 +62,9 @@ def parse_options(options: Json) -> Options:
     if options.get("areas_from", True) is not True:
         raise broken("'areas_from' of the manifest is not true")
     groups = _groups(options["by"]) if "by" in options else ()
-    return replace(places, by=groups, areas_from="areas_from" in options, **_time(options))
+    return replace(
+        places, place_names=_place_names(options), by=groups, areas_from="areas_from" in options, **_time(options)
+    )
 
 
 def _groups(by: Json) -> tuple[str, ...]:
@@ -96,9 +104,11 @@ def _places(options: Json) -> Options:
     grid, hierarchy = options["grid"], options["hierarchy"]
     box = parse_box(options["bbox"]) if "bbox" in options else None
     if grid is None:
-        if box is not None or "crs" in options:
-            raise broken("a release on zones has a bbox or a crs")
-        return Options(columns=_columns(hierarchy), many=hierarchy == "many")
+        if box is not None or "crs" in options or "place_names" in options:
+            raise broken("a release on zones has a bbox, a crs or a gazetteer")
+        return Options(columns=_columns(hierarchy), many=hierarchy == "many", zone_name=_zone_name(options))
+    if "zone_name" in options:
+        raise broken("a release on a grid has a column that names zones")
     name, _, number = grid.partition(":") if isinstance(grid, str) else ("", "", "")
     aspect = _aspect(hierarchy)
     if name == "h3":
@@ -132,6 +142,24 @@ def _columns(hierarchy: Json) -> tuple[str, ...] | None:
     if len(set(hierarchy)) < len(hierarchy):
         raise broken("'hierarchy' of the manifest names a column twice")
     return tuple(hierarchy)
+
+
+def _place_names(options: Json) -> str | None:
+    if "place_names" not in options:
+        return None
+    name = options["place_names"]
+    if name not in (GEONAMES, OWN):
+        raise broken("'place_names' of the manifest is no gazetteer that this version of flowveil has")
+    return str(name)
+
+
+def _zone_name(options: Json) -> str | None:
+    if "zone_name" not in options:
+        return None
+    name = options["zone_name"]
+    if not isinstance(name, str) or not name:
+        raise broken("'zone_name' of the manifest is not a column")
+    return name
 
 
 def _resolution(number: str) -> int:

@@ -40,6 +40,14 @@ def read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
     return table
 
 
+def has_column(path: Path, name: str) -> bool:
+    """Whether a Parquet file, which anyone may have written, seems to have a column."""
+    try:
+        return name in pq.read_schema(path).names
+    except (pa.ArrowException, OSError, ValueError):
+        return False  # reading the file says what is wrong with it
+
+
 def _check_metadata(name: str, metadata: pq.FileMetaData, schema: pa.Schema) -> None:
     allowed = schema.metadata or {}
     entries = metadata.metadata or {}

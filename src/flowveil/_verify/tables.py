@@ -13,7 +13,7 @@ from flowveil._folder import AREAS, FLOWS, SIDES, TOTAL
 from flowveil._verify.broken import broken, flow_name, shown
 from flowveil._verify.clock import HOURS_OF_CYCLE
 from flowveil._verify.geo import GEO
-from flowveil._verify.parquet import read_parquet
+from flowveil._verify.parquet import has_column, read_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +68,7 @@ class AreasTable:
     tiles: list[int | None]
     members: list[list[str | None] | None] | None
     geometry: list[bytes | None]
+    name: list[str | None] | None = None  # None where the release, an older one, has no names
 
 
 def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:
@@ -127,17 +128,36 @@ def _key_types(options: Options) -> dict[str, pa.DataType]:
 
 def read_areas(folder: Path, *, by_zone: bool) -> AreasTable:
     """Read areas.parquet; its values are checked elsewhere."""
-    types: dict[str, pa.DataType] = {"area": pa.string(), "side": pa.string()}
-    types |= {"lon": pa.float64(), "lat": pa.float64(), "tiles": pa.int64()}
+    types = _area_types(by_zone=by_zone, named=has_column(folder / AREAS, "name"))
+    return _areas(read_parquet(folder / AREAS, pa.schema(types, metadata={"geo": GEO})))
+
+
+def areas_of(table: pa.Table, *, by_zone: bool) -> AreasTable:
+    """Return areas that were read, after checking that their columns are those of the format."""
+    types = _area_types(by_zone=by_zone, named="name" in table.column_names)
+    if table.schema.names != list(types):
+        raise broken(f"the columns of {AREAS} are not {', '.join(types)}")
+    try:
+        return _areas(table.cast(pa.schema(types)))
+    except pa.ArrowException:
+        raise broken(f"a column of {AREAS} is not of its type") from None
+
+
+def _area_types(*, by_zone: bool, named: bool) -> dict[str, pa.DataType]:
+    types: dict[str, pa.DataType] = {"area": pa.string()}
+    types |= {"name": pa.string()} if named else {}
+    types |= {"side": pa.string(), "lon": pa.float64(), "lat": pa.float64(), "tiles": pa.int64()}
     if by_zone:
         types["members"] = pa.list_(pa.field("element", pa.string()))
-    types["geometry"] = pa.binary()
-    table = read_parquet(folder / AREAS, pa.schema(types, metadata={"geo": GEO}))
+    return types | {"geometry": pa.binary()}
+
+
+def _areas(table: pa.Table) -> AreasTable:
     for name in ("area", "side"):
         if table[name].null_count:
             raise broken(f"{name!r} of {AREAS} has a null")
     # Any: the schema, which was checked, says what the values are.
-    columns: dict[str, Any] = {name: table[name].to_pylist() for name in types}
+    columns: dict[str, Any] = {name: table[name].to_pylist() for name in table.column_names}
     return AreasTable(**{"members": None} | columns)
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError
 from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, Kind, check_kind, find_release, read_json
 from flowveil._verify.broken import broken
+from flowveil._verify.description import check_description
 from flowveil._verify.words import TRAJECTORIES_ABSENCE, trajectories_promise_in_words
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _check_tables(folder: Path, release: TrajectoryTables) -> None:
 def _check_manifest(release: TrajectoryTables) -> None:
     manifest, options, promise = release.manifest, release.options, release.manifest["promise"]
     known = _NEEDED_OPTIONS <= set(options) <= _OPTIONS and set(promise) <= _PROMISE
-    if set(manifest) != _KEYS or not known:
+    if set(manifest) - {"description"} != _KEYS or not known:
         raise broken("the manifest has other keys than it should")
     numbers = [*options["bbox"], options["parallel"], options["min_samples"], *release.step]
     plain = all(isinstance(number, int | float) for number in numbers)
@@ -152,7 +153,8 @@ def _check_manifest(release: TrajectoryTables) -> None:
         if promise.get(name) and limit is None:
             raise broken(f"{name!r} of the promise cannot be read")
     k = promise["k"]
-    if not isinstance(k, int) or k < 2 or manifest["promise_text"] != trajectories_promise_in_words(k):
+    label = check_description(manifest, has_unit=True) or "users"
+    if not isinstance(k, int) or k < 2 or manifest["promise_text"] != trajectories_promise_in_words(k, label):
         raise broken("the promise is not a promise of k-anonymity")
     if manifest["method"] != _METHOD or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")

@@ -17,18 +17,20 @@ ABSENCE_WITH_REMAINDERS = (
 TRAJECTORIES_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 
-def promise_in_words(promise: Mapping[str, Json]) -> str:
-    """Return the promise of a release of flows in plain words."""
-    return " ".join(_sentences(promise))
+def promise_in_words(promise: Mapping[str, Json], label: str | None = None) -> str:
+    """Return the promise of a release of flows in plain words; label: what the publisher calls the unit."""
+    return " ".join(_sentences(promise, label))
 
 
-def _sentences(promise: Mapping[str, Json]) -> Iterator[str]:
+def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     """Yield what is promised, in the order of the format."""
     k, unit = promise["k"], promise["unit"]
     if unit == "trip":
         yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
-    else:
+    elif label is None:
         yield f"Every flow is shared by at least {k} different values of {unit}."
+    else:
+        yield f"Every flow is shared by at least {k} different {label} ({unit})."
     if "k_weight" in promise:
         yield f"Every flow stands for at least {_people(promise)}."
     if "k_weight" in promise and k == 1:
@@ -69,14 +71,15 @@ def _people(promise: Mapping[str, Json]) -> str:
     return f"{weight:g} people of the population"
 
 
-def noisy_promise_in_words(promise: Mapping[str, Json], *, positive_only: bool) -> str:
+def noisy_promise_in_words(promise: Mapping[str, Json], label: str | None = None, *, positive_only: bool) -> str:
     """Return the promise of a release with noise in plain words; positive_only: counts below one are not listed."""
     epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
-    one = "trip" if most is None else f"person (a value of {promise['unit']})"
+    who = "person" if label is None else f"of the {label}"
+    one = "trip" if most is None else f"{who} (a value of {promise['unit']})"
     limits = (
         "One trip is protected, not a person: someone who made n trips is protected at n times that epsilon."
         if most is None
-        else f"At most {most} trips of each person are counted, drawn at random from their trips."
+        else f"At most {most} trips of each {who} are counted, drawn at random from their trips."
     )
     below = (
         "those below one are not listed, so that sums over many pairs are too large"
@@ -103,10 +106,10 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int) -> str:
-    """Return the promise of a release of trajectories in plain words."""
+def trajectories_promise_in_words(k: int, label: str = "users") -> str:
+    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
     return (
-        f"Every trajectory is the common record of at least {k} users, who cannot be told apart by it. In every box "
-        "and time span of a trajectory at least one of its users was seen; not all of them need to have been. Nobody's "
-        "samples are in two trajectories."
+        f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
+        f"and time span of a trajectory at least one of its {label} was seen; not all of them need to have been. "
+        "Nobody's samples are in two trajectories."
     )
