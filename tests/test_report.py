@@ -28,6 +28,7 @@ from flowveil._report import flows_content, make_inline, make_report, trajectori
 from flowveil._report.outlines import draw
 from flowveil._report.shoreline import _rings, land
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
+from tests.drawing import block, numbers, rows, running
 
 KINDS = ("mosaic", "ward", "elsewhere", "noisy", "cells", "trajectories")
 
@@ -65,11 +66,6 @@ def copy(releases, kind, target):
     for item in releases[0].glob(f"{kind}.*"):
         shutil.copy(item, target / item.name)
     return shutil.copytree(releases[0] / kind, target / kind)
-
-
-def block(page, name):
-    """Return a JSON block of a page."""
-    return json.loads(re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.DOTALL)[1])
 
 
 class TestNumbers:
@@ -160,14 +156,13 @@ class TestNumbers:
     def test_map_holds_all_flows(self, releases):
         """The drawing lists every flow once, with its own areas and amounts."""
         folder = releases[0] / "mosaic"
-        scene = block((folder / "report.html").read_text(), "drawing")["scene"]
-        names = scene["areas"]["id"]
+        listed = rows((folder / "report.html").read_text())
 
-        listed = zip(scene["origin"], scene["destination"], scene["amounts"]["trips"], strict=True)
-        found = {(names[origin], names[destination], trips) for origin, destination, trips in listed}
+        found = {(row["origin"], row["destination"], row["trips"], row["persons"]) for row in listed}
 
         flows = pq.read_table(folder / "flows.parquet").to_pylist()
-        assert found == {(row["origin"], row["destination"], row["trips"]) for row in flows}
+        assert found == {(row["origin"], row["destination"], row["trips"], row["persons"]) for row in flows}
+        assert len(listed) == len(flows)
 
     def test_keys(self, releases):
         """Columns that divide a release become selectors, and sums by their values are those of the table.
@@ -407,7 +402,7 @@ class TestPrivate:
         assert dict(zip(part["values"], part["shares"], strict=True)) == pytest.approx(expected)
 
     def test_before_and_after(self, releases, tmp_path):
-        """Before are the true trips of tiles, as h3 says; after adds up to no more than what is published."""
+        """Before are the true trips of tiles, as h3 says; after is the release alone."""
         import h3
 
         folder = copy(releases, "mosaic", tmp_path)
@@ -418,10 +413,11 @@ class TestPrivate:
         page = fv.report(folder, releases[1]["mosaic"]).read_text()
 
         maps = block(page, "drawing")["private"]["maps"]
-        origins = [row for row, side in enumerate(maps["areas"]["side"]) if side == 0]
-        assert {maps["areas"]["id"][row]: maps["amounts"]["before"][row] for row in origins} == expected
-        published = sum(pq.read_table(folder / "flows.parquet")["trips"].to_pylist())
-        assert 0 < sum(maps["amounts"]["after"][row] for row in origins) <= published + len(origins)
+        origins = [
+            trips for trips, side in zip(numbers(maps["before"]), running(maps["side"]), strict=True) if side == 0
+        ]
+        assert sorted(origins) == sorted(expected.values())
+        assert 0 < maps["distance"][0] < 1
 
     def test_json_is_not_for_private_figures(self, releases, capsys):
         """--json prints what is safe to publish, and nothing else."""
@@ -481,7 +477,7 @@ class TestSafety:
         text = (tmp_path / "out" / "report.html").read_text()
 
         assert f"zone_id={nasty}" in release.areas["area"].to_pylist()
-        assert "alert(" not in text.replace('alert(\\"x\\")', "")
+        assert "alert(" not in text.replace('alert(\\"x\\")', "").replace("alert(&quot;x&quot;)", "")
         assert Page(text).tags.count("script") == 3
         assert any(nasty in name for name in block(text, "drawing")["scene"]["areas"]["id"])
 
@@ -527,15 +523,42 @@ class TestSize:
     def test_five_thousand_areas(self):
         """5,000 detailed areas and 40,000 of more flows fit into three megabytes, and the rest is owned up to."""
         files = large_release(areas=2_500, flows=60_000, corners=40)
+        trips = files.tables["flows.parquet"]["trips"].to_pylist()
 
         page = draw_page(files)
 
         scene = block(page, "drawing")["scene"]
+        listed = rows(page)
         assert len(page.encode()) < 3_000_000
         assert len(scene["areas"]["id"]) == 5_000
-        assert scene["movements"] == 60_000
-        weakest = min(scene["amounts"]["trips"])
-        assert weakest >= np.sort(files.tables["flows.parquet"]["trips"].to_numpy())[-40_000]
+        assert (scene["movements"], len(listed)) == (60_000, 40_000)
+        assert min(row["trips"] for row in listed) >= np.sort(trips)[-40_000]
+        for others in scene["others"]:
+            assert sum(numbers(others["amount"])) == sum(trips) - sum(row["trips"] for row in listed)
+            assert sum(numbers(others["movements"])) == 20_000
+
+    def test_quiet_hours_are_listed_too(self):
+        """Every hour lists as many of its strongest flows as any other, and totals count all."""
+        files = large_release(areas=400, flows=50_000, corners=4)
+        flows = files.tables["flows.parquet"]
+        hours = np.repeat(np.arange(5), [20_000, 18_000, 11_000, 900, 100])
+        files.manifest["options"]["time"] = "hour-of-day"
+        flows = flows.append_column("time", pa.array(hours))
+
+        page = draw_page(replace(files, tables={**files.tables, "flows.parquet": flows}))
+
+        listed = Counter(row["time"] for row in rows(page))
+        assert listed == {"00:00": 14_000, "01:00": 14_000, "02:00": 11_000, "03:00": 900, "04:00": 100}
+        matrices = block(page, "drawing")["scene"]["matrices"]
+        trips = flows["trips"].to_numpy()
+        assert matrices["amounts"] == [int(trips[hours == hour].sum()) for hour in range(5)]
+
+    @pytest.mark.slow
+    def test_demo_city(self, tmp_path):
+        """The report of the demo fits into 400 kB."""
+        assert run(["demo", "-o", str(tmp_path / "demo")]) == 0
+
+        assert (tmp_path / "demo" / "report.html").stat().st_size < 400_000
 
 
 def large_release(areas, flows, corners):

@@ -36,7 +36,17 @@ def _key(flows: pa.Table, name: str, manifest: Mapping[str, Json]) -> Key:
     position = np.array([place[value] for value in values], np.int64)
     labels = [label(value, step if name == TIMES[0] else "") for value in order]
     grouped = "totals" in manifest["promise"] and name in manifest["options"].get("by", ())
-    return Key(name, labels, position, place.get(TOTAL, -1) if grouped else -1)
+    total = place.get(TOTAL, -1) if grouped else -1
+    if name != TIMES[0]:
+        return Key(name, labels, position, total)
+    return Key(name, labels, position, total, time=True, hours=[_hour(value, step) for value in order])
+
+
+def _hour(value: object, step: str) -> int | None:
+    """Return the hour of the day in which a step of time begins; None where it has none."""
+    if isinstance(value, int) and step in ("hour-of-week", "hour-of-day"):
+        return value % 24
+    return value.hour if isinstance(value, datetime) and not step.endswith("d") else None
 
 
 def _rank(value: object) -> tuple[object, ...]:
