@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from html.parser import HTMLParser
 
 import numpy as np
@@ -131,6 +132,58 @@ class TestNumbers:
         assert (boxes["trips"], boxes["boxes"]) == (sum(cells["count"].to_pylist()), cells.num_rows)
         assert boxes["negative"] == sum(count < 0 for count in cells["count"].to_pylist())
 
+    @pytest.mark.parametrize(("kind", "table", "name"), [("noisy", "flows", "trips"), ("cells", "cells", "count")])
+    def test_noise_is_told(self, releases, kind, table, name):
+        """The error of the sum is that of independent noise, and the chart of counts drops none of them."""
+        counts = pq.read_table(releases[0] / kind / f"{table}.parquet")
+        found = report_numbers(releases[0] / kind)
+
+        variance = sum(2 * scale**2 for scale in counts["scale"].to_pylist())
+        assert found["figures"]["error"] == pytest.approx(np.log(20) / np.sqrt(2) * np.sqrt(variance), rel=1e-3)
+        (chart,) = [part for part in found["distributions"] if part["name"] == "counts"]
+        assert sum(chart["amounts"]) == counts.num_rows
+        assert chart["bounds"][0] is None
+        assert chart["amounts"][0] == sum(count <= 0 for count in counts[name].to_pylist())
+
+    def test_error_holds(self):
+        """Noise is below the error in 95 of 100 cases, of one count and of sums."""
+        random = np.random.default_rng(1)
+        for many in (1, 2, 10, 100):
+            sums = random.laplace(0, 3.0, (20_000, many)).sum(axis=1)
+            error = np.log(20) / np.sqrt(2) * np.sqrt(many * 2) * 3.0
+
+            assert (np.abs(sums) <= error).mean() > 0.945
+
+    def test_findings(self, releases):
+        """The sentences at the top are about the flows of the folder."""
+        flows = pq.read_table(releases[0] / "ward" / "flows.parquet").to_pylist()
+        strongest = max(flows, key=lambda row: row["trips"])
+        by_origin = Counter()
+        for row in flows:
+            by_origin[row["origin"]] += row["trips"]
+
+        first, second, _ = report_numbers(releases[0] / "ward")["findings"]
+
+        assert first.endswith(f": {strongest['trips']:,} trips.")
+        assert strongest["origin"] in first
+        assert second.startswith(f"From {by_origin.most_common(1)[0][0]}, the busiest origin")
+
+    def test_description_and_names(self, releases):
+        """What the publisher says of the release, and names of its areas, are on the page, as text."""
+        files = read_files(releases[0] / "ward")
+        areas = files.tables["areas.parquet"]
+        names = [f"Place <{number}>" for number in range(areas.num_rows)]
+        told = {"title": "Bikes <2024>", "period": "May", "publisher": "City", "unit_label": "bikes"}
+        tables = {**files.tables, "areas.parquet": areas.append_column("name", pa.array(names))}
+
+        page = draw_page(replace(files, tables=tables, manifest=files.manifest | {"description": told}))
+
+        assert "<h1>Bikes &lt;2024&gt;</h1>" in page
+        assert "different bikes" in page
+        assert "<dd>City</dd>" in page
+        assert block(page, "drawing")["scene"]["areas"]["label"] == names
+        assert "Place <" in block(page, "numbers")["findings"][0]
+
     def test_trajectories(self, releases):
         """Users are counted once a group."""
         table = pq.read_table(releases[0] / "trajectories" / "trajectories.parquet").to_pylist()
@@ -143,6 +196,26 @@ class TestNumbers:
         assert figures["groups"] == len(sizes)
         assert figures["samples"] == len(table)
         assert figures["hours"] == pytest.approx(hours / sum(row["size"] for row in table), rel=1e-3)
+
+    def test_samples_by_hour(self, releases):
+        """The time bar of trajectories spreads every sample evenly over its time."""
+        folder = releases[0] / "trajectories"
+        table = pq.read_table(folder / "trajectories.parquet").to_pylist()
+        bar = block((folder / "report.html").read_text(), "drawing")["scene"]["samples"]
+        expected = np.zeros(len(bar["labels"]))
+        begin = datetime.fromisoformat(bar["labels"][0])
+        for row in table:
+            start, end = (
+                (row[name].replace(tzinfo=None) - begin).total_seconds() / bar["step"] for name in ("t0", "t1")
+            )
+            for step in range(len(expected)):
+                if end > start:
+                    expected[step] += row["size"] * max(0, min(end, step + 1) - max(start, step)) / (end - start)
+                elif int(start) == step:
+                    expected[step] += row["size"]
+
+        assert bar["amounts"] == pytest.approx(expected.tolist(), rel=1e-3)
+        assert sum(bar["amounts"]) == pytest.approx(sum(row["size"] for row in table), rel=1e-3)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_json_twin(self, releases, kind, capsys):
@@ -521,8 +594,8 @@ class TestSize:
     """A report stays small enough to send by mail."""
 
     def test_five_thousand_areas(self):
-        """5,000 detailed areas and 40,000 of more flows fit into three megabytes, and the rest is owned up to."""
-        files = large_release(areas=2_500, flows=60_000, corners=40)
+        """5,000 detailed areas and 100,000 of more flows fit into three megabytes, and the rest is owned up to."""
+        files = large_release(areas=2_500, flows=120_000, corners=40)
         trips = files.tables["flows.parquet"]["trips"].to_pylist()
 
         page = draw_page(files)
@@ -531,27 +604,29 @@ class TestSize:
         listed = rows(page)
         assert len(page.encode()) < 3_000_000
         assert len(scene["areas"]["id"]) == 5_000
-        assert (scene["movements"], len(listed)) == (60_000, 40_000)
-        assert min(row["trips"] for row in listed) >= np.sort(trips)[-40_000]
+        assert (scene["movements"], len(listed)) == (120_000, 100_000)
+        assert min(row["trips"] for row in listed) >= np.sort(trips)[-100_000]
         for others in scene["others"]:
             assert sum(numbers(others["amount"])) == sum(trips) - sum(row["trips"] for row in listed)
             assert sum(numbers(others["movements"])) == 20_000
 
     def test_quiet_hours_are_listed_too(self):
         """Every hour lists as many of its strongest flows as any other, and totals count all."""
-        files = large_release(areas=400, flows=50_000, corners=4)
+        files = large_release(areas=400, flows=120_000, corners=4)
         flows = files.tables["flows.parquet"]
-        hours = np.repeat(np.arange(5), [20_000, 18_000, 11_000, 900, 100])
+        hours = np.repeat(np.arange(5), [50_000, 48_000, 21_000, 900, 100])
         files.manifest["options"]["time"] = "hour-of-day"
         flows = flows.append_column("time", pa.array(hours))
 
         page = draw_page(replace(files, tables={**files.tables, "flows.parquet": flows}))
 
         listed = Counter(row["time"] for row in rows(page))
-        assert listed == {"00:00": 14_000, "01:00": 14_000, "02:00": 11_000, "03:00": 900, "04:00": 100}
+        assert listed == {"00:00": 39_000, "01:00": 39_000, "02:00": 21_000, "03:00": 900, "04:00": 100}
         matrices = block(page, "drawing")["scene"]["matrices"]
         trips = flows["trips"].to_numpy()
         assert matrices["amounts"] == [int(trips[hours == hour].sum()) for hour in range(5)]
+        (key,) = block(page, "drawing")["scene"]["keys"]
+        assert len(key["values"]) == 24  # an hour without a flow is on the time bar as well
 
     @pytest.mark.slow
     def test_demo_city(self, tmp_path):

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections import Counter
+from datetime import datetime
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,9 +14,10 @@ import pytest
 import shapely
 
 import flowveil as fv
+from flowveil import trajectories
 from flowveil._cli.commands import run
 from flowveil._folder import Files, Kind
-from flowveil.synthetic import CITY_BBOX
+from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 from tests.browser.chromium import open_page
 from tests.test_report import draw_page, large_release
 from tests.waiting import wait_for
@@ -388,6 +390,83 @@ def test_keys(folders, browser, tmp_path):
         assert f"{float(f'{sum(sum(trips[hour::24]) for hour in range(6)):.3g}'):,.0f} trips" in night
 
 
+def test_noise(browser, city_trips, tmp_path):
+    """A sum has its error, and so has a place; what is no more than noise is hatched."""
+    release = fv.add_noise(fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:7"), epsilon=0.2)
+    release.write(tmp_path / "noisy", report=True)
+    flows, areas = (list(rows) for rows in read(tmp_path / "noisy"))
+    factor = np.log(20) / np.sqrt(2)
+
+    def error(rows):
+        return factor * np.sqrt(sum(2 * row["scale"] ** 2 for row in rows))
+
+    with open_page(browser, (tmp_path / "noisy" / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        amount = page.text_content("#shown-amount")
+        assert amount.startswith(f"{sum(row['trips'] for row in flows):,} ± ")
+        assert number(page, "#shown-amount") == sum(row["trips"] for row in flows)
+        told_error = int(amount.split("± ")[1].split()[0].replace(",", ""))
+        assert told_error == pytest.approx(error(flows), rel=0.01)
+        place = a_place(flows, areas, "origin")
+        name = smallest(areas, "origin", *place)
+        page.locator("#map").scroll_into_view_if_needed()
+        page.mouse.click(*on_screen(page, *place))
+        about, low, high = told(page, "#place-answer")
+        outline = shapes(areas, "origin")
+        inside = [row for row in flows if outline[row["origin"]].within(outline[name].buffer(1e-4))]
+        assert low == pytest.approx(max(0, sum(row["trips"] for row in inside) - error(inside)), abs=1)
+        assert low <= about <= high
+        page.focus("#map")
+        page.keyboard.press("Escape")
+        hatched = page.evaluate(
+            """() => {
+                const {raster} = flowveil.map;
+                let unsure = 0, sure = 0;
+                raster.density.forEach((value, place) => {
+                    if (raster.variance[place] > 0)
+                        value < 2.1183 * Math.sqrt(raster.variance[place]) ? unsure++ : sure++;
+                });
+                return [unsure, sure];
+            }"""
+        )
+        assert min(hatched) > 0
+
+
+def test_trajectories(browser, tmp_path):
+    """Presence at a time is what the samples of that time spread over their boxes; a group has its path."""
+    from pyproj import Geod
+
+    pq.write_table(phones(40), tmp_path / "samples.parquet")
+    release = trajectories.anonymize(str(tmp_path / "samples.parquet"), 4, bbox=PHONES_BBOX)
+    folder = release.write(tmp_path / "paths", report=True)
+    table = pq.read_table(folder / "trajectories.parquet").to_pylist()
+    geod = Geod(ellps="WGS84")
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        first, step = page.evaluate("[flowveil.scene.keys[0].values[0], flowveil.scene.json.samples.step]")
+        begin = datetime.fromisoformat(first)
+        chosen = 8
+        page.evaluate(f"flowveil.explorer.choose(0, {chosen})")
+        west, south, east, north = PHONES_BBOX
+        spot = ((west + east) / 2, (south + north) / 2)
+        shown = page.evaluate("([lon, lat]) => flowveil.density(lon, lat)", spot)
+        expected = 0.0
+        for row in table:
+            area = shapely.box(row["lon0"], row["lat0"], row["lon1"], row["lat1"])
+            start, end = ((row[name].replace(tzinfo=None) - begin).total_seconds() / step for name in ("t0", "t1"))
+            part = max(0, min(end, chosen + 1) - max(start, chosen)) / (end - start) if end > start else 0
+            if part and area.contains(shapely.Point(*spot)):
+                expected += row["size"] * part / (abs(geod.geometry_area_perimeter(area)[0]) / 1e6)
+        assert shown == pytest.approx(expected, rel=0.01)
+        page.click("#all-times")
+        page.locator("#place button.link").first.click()
+        group = int(re.search(r"Group (\d+)", page.text_content("#group-users"))[1])
+        samples = [row for row in table if row["group"] == group]
+        assert number(page, "#place .muted") == len(samples)
+        assert page.evaluate("flowveil.map.path.length") == len(samples)
+        assert page.evaluate("location.hash") == f"#group={group}"
+
+
 def test_private(folders, browser, city_trips):
     """The banner stays in sight wherever the reader scrolls, and on paper; all of the page works."""
     path = fv.report(folders / "city", city_trips)
@@ -405,6 +484,12 @@ def test_private(folders, browser, city_trips):
         page.emulate_media(media="print")
         assert banner.evaluate("(element) => getComputedStyle(element).position") == "fixed"
         assert banner.evaluate("(element) => getComputedStyle(element).color") == color
+        page.emulate_media(media="screen")
+        before, after = page.evaluate("[flowveil.maps[1].weights.length, flowveil.maps[2].weights.length]")
+        _, areas = (list(rows) for rows in read(folders / "city"))
+        assert after == len(shapes(areas, "origin"))  # nothing but the release
+        assert before > after
+        assert re.match(r"\d+\.\d % of the trips by origin stand somewhere else", page.text_content("#distance"))
         figures = fv.evaluate(folders / "city", city_trips)
         assert number(page, '[data-metric="flows"]') == figures["flows"]
     path.unlink()

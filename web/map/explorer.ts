@@ -88,7 +88,7 @@ export class Explorer {
     this.tally = model.tally(choice, side);
     this.onward = place !== null && !scene.oneSided ? model.tallyFrom(choice, side, place) : null;
     const from = this.onward ? place : null;
-    this.pairs = pairs(this, place);
+    this.pairs = scene.samples ? [] : pairs(this, place);
     map.weights = [];
     map.fills = [];
     map.bubbles = [];

@@ -41,6 +41,13 @@ export class Outline {
     });
   }
 
+  // Whether it is a rectangle along the axes, which its box tells all of.
+  get plain(): boolean {
+    const [ring] = this.rings;
+    if (this.rings.length !== 1 || ring.length !== 8) return false;
+    return [0, 2, 4, 6].every((place) => ring[place] === ring[(place + 2) % 8] !== (ring[place + 1] === ring[(place + 3) % 8]));
+  }
+
   get path(): Path2D {
     if (this.drawnPath) return this.drawnPath;
     const path = (this.drawnPath = new Path2D());

@@ -11,6 +11,7 @@ export type Choice = number[]; // by key: which value, or ALL
 export const ERROR = Math.log(20) / Math.SQRT2;
 const SAME = 0.99; // share from which on an area counts as inside another
 const POINTS = 2500; // where densities are looked at to find their range
+const LOOKS = 2e7; // of points at areas
 
 export interface Tally {
   amount: Float64Array; // by area
@@ -36,8 +37,18 @@ export class Model {
   private readonly scaleCache = new Map<string, Scale>();
   private readonly stacks: (number[][] | undefined)[] = [];
   private readonly otherRows: number[][][];
+  private readonly sampleRows: number[][] = []; // of trajectories, by step of time
 
   constructor(readonly scene: Scene) {
+    const {samples} = scene;
+    if (samples) {
+      const last = scene.keys[0].values.length - 1;
+      this.sampleRows = scene.keys[0].values.map(() => []);
+      samples.first.forEach((first, row) => {
+        const end = Math.max(Math.min(last, Math.floor(first)), Math.min(last, Math.ceil(samples.last[row]) - 1));
+        for (let step = Math.min(last, Math.floor(first)); step <= end; step++) this.sampleRows[step].push(row);
+      });
+    }
     this.otherRows = (scene.others ?? []).map((others) => {
       const rows: number[][] = scene.json.matrices.amounts.map(() => []);
       others.matrix.forEach((matrix, row) => rows[matrix].push(row));
@@ -91,7 +102,7 @@ export class Model {
   // Listed movements of a choice.
   rows(choice: Choice): number[] {
     const {scene} = this;
-    if (scene.samples && choice[0] !== ALL) return scene.rows[0].filter((row) => this.part(row, choice[0]) > 0);
+    if (scene.samples && choice[0] !== ALL) return this.sampleRows[choice[0]];
     return this.matrices(choice).flatMap((matrix) => scene.rows[matrix]);
   }
 
@@ -321,7 +332,7 @@ export class Model {
     const known = this.stacks[side];
     if (known) return known;
     const own = scene.order.filter((row) => scene.side[row] === side && scene.km2[row] > 0),
-      every = Math.max(1, Math.ceil(own.length / POINTS)),
+      every = Math.ceil(own.length / Math.min(POINTS, LOOKS / Math.max(1, own.length))),
       outlines = scene.ground.outlines;
     const found = own
       .filter((_, place) => (own.length - 1 - place) % every === 0)

@@ -56,6 +56,7 @@ function themes(explorer: Explorer, maps: FlowMap[], palette: string[]): void {
   find('theme').addEventListener('click', () => choose(theme === 'dark' ? 'light' : 'dark'));
   // Paper is light, has no screen to measure, and shows more dots to the inch.
   addEventListener('beforeprint', () => {
+    for (const part of document.querySelectorAll<HTMLDetailsElement>('details.all-figures')) part.open = true;
     set('light');
     for (const map of maps) map.resize(720, 450, 3);
   });
@@ -105,6 +106,7 @@ function start(): void {
     flowveil: {
       map,
       scene,
+      maps: [map, ...more],
       explorer,
       multiples,
       density: (lon: number, lat: number) => explorer.model.density(explorer.shown, map.local(lon, lat)).value,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
     from flowveil._report.scene import Scene
 
-MOST_MOVEMENTS = 40_000  # listed in a page: more would not fit into three megabytes
+MOST_MOVEMENTS = 100_000  # listed in a page: more would not fit into three megabytes
 _DEGREES = 1e-5  # of centers: a meter
 _HUNDREDTHS = 100
 

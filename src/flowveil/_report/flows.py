@@ -104,7 +104,7 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
             Figure("remainder_trips", "trips in these", int(trips[others].sum())),
         ]
     figures[2:2] = [
-        Figure(f"{key.name}_values", f"different values of {key.name}", len(key.values) - (key.total >= 0))
+        Figure(f"{key.name}_values", f"different values of {key.name}", len(np.unique(key.position)))
         for key in scene.keys
     ]
     return [*figures, *_spread(scene)]
