@@ -23,6 +23,7 @@ NAMES = [
     "trajectories",
     "thresholds",
     "memory",
+    "map",
     "scale",
 ]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -588,6 +591,35 @@ class TestSafety:
             expected = (tmp_path / kind / "other name" / "report.html").read_text()
 
             assert draw_page(read_files(tmp_path / kind / "other name")) == expected
+
+
+ROOT = Path(__file__).parent.parent
+ASSETS = ROOT / "src" / "flowveil" / "_report" / "assets"
+
+
+class TestProgram:
+    """The program of the page that is committed is the one that web/map builds."""
+
+    def test_up_to_date(self):
+        """It holds the hash of its sources; if not: `npm ci && npx tsc -p map && node map/build.mjs` in web/."""
+        digest = hashlib.sha256()
+        for path in sorted((ROOT / "web" / "map").iterdir()):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+
+        assert digest.hexdigest() in (ASSETS / "report.js").read_text(encoding="utf-8").splitlines()[0]
+
+    @pytest.mark.skipif(not (ROOT / "web" / "node_modules").exists(), reason="needs npm ci in web/")
+    def test_builds_the_same(self, tmp_path):
+        """A new build gives the same bytes, and its types are right."""
+        web = ROOT / "web"
+        subprocess.run(["node", web / "node_modules" / "typescript" / "bin" / "tsc", "-p", web / "map"], check=True)
+        subprocess.run(["node", web / "map" / "build.mjs", tmp_path], check=True)
+
+        assert (tmp_path / "report.js").read_bytes() == (ASSETS / "report.js").read_bytes()
+
+    def test_small(self):
+        """Program and style of a page stay below 100 kB."""
+        assert sum((ASSETS / name).stat().st_size for name in ("report.js", "style.css", "page.html")) < 100_000
 
 
 class TestSize:

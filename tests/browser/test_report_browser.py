@@ -349,6 +349,21 @@ def test_every_width(folders, browser, width, scheme):
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
 
 
+def test_a_phone_scrolls_over_the_map(folders, browser):
+    """One finger on the map moves the page, not the map; a touch chooses a place."""
+    view = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with open_page(browser, (folders / "city" / "report.html").as_uri(), **view) as page:
+        page.wait_for_function("window.flowveil")
+        frame = page.locator("#map")
+        frame.scroll_into_view_if_needed()
+        assert frame.evaluate("(map) => getComputedStyle(map).touchAction") == "pan-x pan-y"
+        place = page.evaluate("flowveil.map.x")
+        box = frame.bounding_box()
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert page.locator("#place-answer").is_visible()
+        assert page.evaluate("flowveil.map.x") == place
+
+
 def test_keys(folders, browser, tmp_path):
     """Steps of time are a bar to click, to walk along and to play; colors mean the same in each."""
     folder = folders / "city"

@@ -24,7 +24,7 @@ function chartCard(title: string, note: string | undefined, picture: SVGElement,
         "details",
         { class: "screen" },
         element("summary", { text: "As a table" }),
-        element("div", { class: "scroll" }, rows),
+        element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, rows),
       ),
     );
   return card;
@@ -159,7 +159,7 @@ export function bars(title: string, values: string[], amounts: number[], counted
     note,
     picture,
     table(
-      ["", counted],
+      ["value", counted],
       values.map((value, place) => [value, show(amounts[place])]),
     ),
   );

@@ -38,8 +38,11 @@ export class Model {
   private readonly stacks: (number[][] | undefined)[] = [];
   private readonly otherRows: number[][][];
   private readonly sampleRows: number[][] = []; // of trajectories, by step of time
+  private readonly boxes: Float64Array; // of all areas, one after the other: quick to look through
 
   constructor(readonly scene: Scene) {
+    this.boxes = new Float64Array(4 * scene.ids.length).fill(NaN);
+    scene.outline.forEach((number, row) => number >= 0 && this.boxes.set(scene.ground.outlines[number].box, 4 * row));
     const {samples} = scene;
     if (samples) {
       const last = scene.keys[0].values.length - 1;
@@ -181,6 +184,13 @@ export class Model {
     return found;
   }
 
+  private holds(row: number, x: number, y: number): boolean {
+    const {boxes, scene} = this,
+      place = 4 * row;
+    if (!(x >= boxes[place] && x <= boxes[place + 2] && y >= boxes[place + 1] && y <= boxes[place + 3])) return false;
+    return scene.ground.outlines[scene.outline[row]].holds(x, y);
+  }
+
   // Amount per square kilometer at a point, and its error: all areas that hold the point, added up.
   density(tally: Tally, point: Point): {value: number; error: number} {
     const {scene} = this;
@@ -188,7 +198,7 @@ export class Model {
       variance = 0;
     for (let row = 0; row < scene.ids.length; row++) {
       const km2 = scene.km2[row];
-      if (!tally.movements[row] || !(km2 > 0) || !scene.ground.outlines[scene.outline[row]].holds(point.x, point.y)) continue;
+      if (!tally.movements[row] || !(km2 > 0) || !this.holds(row, point.x, point.y)) continue;
       value += tally.amount[row] / km2;
       if (tally.variance) variance += tally.variance[row] / km2 ** 2;
     }
@@ -201,8 +211,7 @@ export class Model {
       found: number[] = [];
     for (let place = scene.order.length - 1; place >= 0; place--) {
       const row = scene.order[place];
-      if (scene.side[row] === side && scene.outline[row] >= 0 && scene.ground.outlines[scene.outline[row]].holds(point.x, point.y))
-        found.push(row);
+      if (scene.side[row] === side && this.holds(row, point.x, point.y)) found.push(row);
     }
     return found;
   }
@@ -338,7 +347,7 @@ export class Model {
       .filter((_, place) => (own.length - 1 - place) % every === 0)
       .map((row) => {
         const {x, y} = outlines[scene.outline[row]].inner;
-        return own.filter((other) => outlines[scene.outline[other]].holds(x, y));
+        return own.filter((other) => this.holds(other, x, y));
       });
     return (this.stacks[side] = found);
   }

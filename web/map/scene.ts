@@ -1,6 +1,6 @@
 // What a page holds of a release, unpacked: areas, movements, matrices, and what movements that are not listed add up to.
 
-import {Outline, type Point, north} from './geometry';
+import {type Box, Outline, type Point, latitude, north} from './geometry';
 import {type Packed, unpack, unpackOutlines, unpackSteps} from './unpack';
 
 export interface KeyJson {
@@ -28,11 +28,11 @@ export interface SceneJson {
   outline: string;
   km2: (number | null)[];
   areas: {
-    id: string[];
+    id: string[] | null; // null: boxes are named by their corners
     label: string[] | null;
     side: string;
-    lon: string;
-    lat: string;
+    lon?: string;
+    lat?: string;
     placeless: number[];
     tiles: string | null;
   };
@@ -87,6 +87,12 @@ export class Ground {
     this.outlines = unpackOutlines(json.outlines).map((rings) => new Outline(rings, json.step, this.middle));
     this.land = new Outline(unpackOutlines(json.land)[0] ?? [], json.step, this.middle);
   }
+
+  // West, south, east and north of a box on the map.
+  degrees([west, south, east, top]: Box): Box {
+    const {x, y} = this.middle;
+    return [west + x, latitude(south + y), east + x, latitude(top + y)];
+  }
 }
 
 export class Scene {
@@ -119,13 +125,14 @@ export class Scene {
   constructor(readonly json: SceneJson) {
     const {areas} = json;
     this.ground = new Ground(json);
-    this.ids = areas.id;
-    this.labels = areas.label ?? areas.id;
+    const boxes = areas.id ? [] : this.ground.outlines.map((outline) => this.ground.degrees(outline.box));
+    this.ids = areas.id ?? boxes.map(boxName);
+    this.labels = areas.label ?? this.ids;
     this.side = unpackSteps(areas.side);
-    this.lon = unpackSteps(areas.lon).map((value) => value * METERS);
-    this.lat = unpackSteps(areas.lat).map((value) => value * METERS);
+    this.lon = areas.lon ? unpackSteps(areas.lon).map((value) => value * METERS) : Float64Array.from(boxes, (box) => (box[0] + box[2]) / 2);
+    this.lat = areas.lat ? unpackSteps(areas.lat).map((value) => value * METERS) : Float64Array.from(boxes, (box) => (box[1] + box[3]) / 2);
     const placeless = new Set(areas.placeless);
-    this.centers = areas.id.map((_, row) =>
+    this.centers = this.ids.map((_, row) =>
       placeless.has(row) ? null : {x: this.lon[row] - this.ground.middle.x, y: north(this.lat[row]) - this.ground.middle.y},
     );
     this.tiles = areas.tiles === null ? null : unpack(areas.tiles);
@@ -174,4 +181,8 @@ function readSamples(json: NonNullable<SceneJson['samples']>): Samples {
 // Trajectories are divided by time as well, but a sample may be in several steps.
 function timeOf(json: NonNullable<SceneJson['samples']>): KeyJson {
   return {name: 'time', values: json.labels, total: -1, time: true, hours: json.hours};
+}
+
+function boxName([west, south, east, top]: Box): string {
+  return `${west.toFixed(4)},${south.toFixed(4)} to ${east.toFixed(4)},${top.toFixed(4)}`;
 }

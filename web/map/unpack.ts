@@ -8,8 +8,9 @@ const ESCAPE = CHARACTERS.length - 1;
 
 export interface Packed {
   count: number;
-  ways: string;
-  rings: string;
+  ways?: string;
+  rings?: string;
+  boxes?: string; // in place of the other two
 }
 
 class Reader {
@@ -53,8 +54,9 @@ export function unpackSteps(text: string): Float64Array {
 
 // Outlines as lists of rings; a ring is x, y, x, y, ... in steps.
 export function unpackOutlines(packed: Packed): Float64Array[][] {
-  const ways = unpack(packed.ways),
-    reader = new Reader(packed.rings);
+  if (packed.boxes !== undefined) return unpackBoxes(packed.boxes);
+  const ways = unpack(packed.ways!),
+    reader = new Reader(packed.rings!);
   let startX = 0,
     startY = 0;
   return Array.from({length: packed.count}, () =>
@@ -72,4 +74,18 @@ export function unpackOutlines(packed: Packed): Float64Array[][] {
       return ring;
     }),
   );
+}
+
+function unpackBoxes(text: string): Float64Array[][] {
+  const steps = unpack(text),
+    found: Float64Array[][] = [];
+  let x = 0,
+    y = 0;
+  for (let place = 0; place < steps.length; place += 4) {
+    x += steps[place];
+    y += steps[place + 1];
+    const [right, top] = [x + steps[place + 2], y + steps[place + 3]];
+    found.push([Float64Array.of(x, y, right, y, right, top, x, top)]);
+  }
+  return found;
 }

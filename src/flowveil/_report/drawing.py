@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._report.hours import hours
-from flowveil._report.outlines import draw, draw_rings
-from flowveil._report.packing import pack, pack_outlines, pack_steps
+from flowveil._report.outlines import draw, draw_boxes, draw_rings, find_step
+from flowveil._report.packing import pack, pack_boxes, pack_outlines, pack_steps
 from flowveil._report.scene import NOWHERE, significant, widened
 from flowveil._report.shoreline import land
 
@@ -51,15 +51,20 @@ def drawing(scene: Scene) -> dict[str, Json]:
 def ground(scene: Scene) -> dict[str, Json]:
     """Return sides, view, land and outlines."""
     whole, view = scene.extent(), scene.view()
-    step, outlines, number = draw(scene.shapes, max(view[2] - view[0], view[3] - view[1]))
-    first = np.unique(np.array(number, np.int64), return_index=True)[1]
-    shaped = [row for row in first.tolist() if number[row] >= 0]
+    extent = max(view[2] - view[0], view[3] - view[1])
+    if scene.spans is not None:  # every box once: there are too many for outlines
+        step, outlines = find_step(extent), None
+        number = shaped = list(range(len(scene.names)))
+    else:
+        step, outlines, number = draw(scene.shapes, extent)
+        first = np.unique(np.array(number, np.int64), return_index=True)[1]
+        shaped = [row for row in first.tolist() if number[row] >= 0]
     return {
         "sides": list(scene.sides),
         "view": view,
         "step": step,
         "land": pack_outlines([draw_rings(_surroundings(whole, view), step)]),
-        "outlines": pack_outlines(outlines),
+        "outlines": pack_boxes(draw_boxes(scene.shapes, step)) if outlines is None else pack_outlines(outlines),
         "outline": pack_steps(number),
         "km2": [significant(scene.sizes[row]) for row in shaped],
     }
@@ -86,6 +91,8 @@ def strongest(volume: IntArray, matrix: IntArray) -> BoolArray:
 
 
 def _areas(scene: Scene) -> dict[str, Json]:
+    if scene.spans is not None:  # the page names boxes by their corners
+        return {"id": None, "label": None, "side": pack_steps(scene.side), "placeless": [], "tiles": None}
     placed = np.isfinite(scene.lon)
     centers = (np.rint(np.where(placed, values, 0) / _DEGREES).astype(np.int64) for values in (scene.lon, scene.lat))
     lon, lat = (pack_steps(values) for values in centers)

@@ -27,6 +27,21 @@ class _Thinned(NamedTuple):
     corner: dict[tuple[int, ...], list[int]]
 
 
+def find_step(extent: float) -> float:
+    """Return how fine outlines are, in degrees."""
+    step = _FINEST
+    while step * 2 * _MOST_PLACES <= extent:
+        step *= 2
+    return step
+
+
+def draw_boxes(shapes: npt.NDArray[np.object_], step: float) -> IntArray:
+    """Return rectangles along the axes in steps: x, y, width and height, at least a step each."""
+    bounds = np.rint(shapely.bounds(shapes) / step).astype(np.int64)
+    boxes: IntArray = np.column_stack([bounds[:, :2], np.maximum(bounds[:, 2:] - bounds[:, :2], 1)])
+    return boxes
+
+
 def draw(shapes: npt.NDArray[np.object_], extent: float) -> tuple[float, list[list[list[int]]], list[int]]:
     """Return the step in degrees, the different outlines, and for each shape the number of its outline (-1: none).
 
@@ -37,9 +52,7 @@ def draw(shapes: npt.NDArray[np.object_], extent: float) -> tuple[float, list[li
     known: dict[bytes, int] = {}
     number = [-1 if text is None else known.setdefault(text, len(known)) for text in texts]
     distinct = [shapely.from_wkb(text) for text in known]
-    step = _FINEST
-    while step * 2 * _MOST_PLACES <= extent:
-        step *= 2
+    step = find_step(extent)
     outlines = [_outline(shape, step) for shape in distinct]
     width = 1
     while sum(len(ring) for rings in outlines for ring in rings) > 2 * _MOST_POINTS and width * step < 1:

@@ -55,6 +55,12 @@ def pack_outlines(outlines: list[list[list[int]]]) -> dict[str, Json]:
     return {"count": len(outlines), "ways": pack([part for way in frequent for part in way]), "rings": "".join(parts)}
 
 
+def pack_boxes(boxes: IntArray) -> dict[str, Json]:
+    """Return rectangles along the axes, one row each: x and y told from the one before, width, height."""
+    steps = np.column_stack([np.diff(boxes[:, :2], axis=0, prepend=0), boxes[:, 2:]])
+    return {"count": len(boxes), "boxes": pack(steps.ravel())}
+
+
 def _ways(ring: list[int]) -> Iterable[tuple[int, int]]:
     return zip(ring[2::2], ring[3::2], strict=True)
 
