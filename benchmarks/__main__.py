@@ -26,6 +26,7 @@ NAMES = [
     "trajectories",
     "thresholds",
     "memory",
+    "map",
     "scale",
 ]
 

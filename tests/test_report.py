@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +32,7 @@ from flowveil._report import flows_content, make_inline, make_report, trajectori
 from flowveil._report.outlines import draw
 from flowveil._report.shoreline import _rings, land
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
+from tests.drawing import block, numbers, rows, running
 
 KINDS = ("mosaic", "ward", "elsewhere", "noisy", "cells", "trajectories")
 
@@ -65,11 +70,6 @@ def copy(releases, kind, target):
     for item in releases[0].glob(f"{kind}.*"):
         shutil.copy(item, target / item.name)
     return shutil.copytree(releases[0] / kind, target / kind)
-
-
-def block(page, name):
-    """Return a JSON block of a page."""
-    return json.loads(re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page, re.DOTALL)[1])
 
 
 class TestNumbers:
@@ -135,6 +135,58 @@ class TestNumbers:
         assert (boxes["trips"], boxes["boxes"]) == (sum(cells["count"].to_pylist()), cells.num_rows)
         assert boxes["negative"] == sum(count < 0 for count in cells["count"].to_pylist())
 
+    @pytest.mark.parametrize(("kind", "table", "name"), [("noisy", "flows", "trips"), ("cells", "cells", "count")])
+    def test_noise_is_told(self, releases, kind, table, name):
+        """The error of the sum is that of independent noise, and the chart of counts drops none of them."""
+        counts = pq.read_table(releases[0] / kind / f"{table}.parquet")
+        found = report_numbers(releases[0] / kind)
+
+        variance = sum(2 * scale**2 for scale in counts["scale"].to_pylist())
+        assert found["figures"]["error"] == pytest.approx(np.log(20) / np.sqrt(2) * np.sqrt(variance), rel=1e-3)
+        (chart,) = [part for part in found["distributions"] if part["name"] == "counts"]
+        assert sum(chart["amounts"]) == counts.num_rows
+        assert chart["bounds"][0] is None
+        assert chart["amounts"][0] == sum(count <= 0 for count in counts[name].to_pylist())
+
+    def test_error_holds(self):
+        """Noise is below the error in 95 of 100 cases, of one count and of sums."""
+        random = np.random.default_rng(1)
+        for many in (1, 2, 10, 100):
+            sums = random.laplace(0, 3.0, (20_000, many)).sum(axis=1)
+            error = np.log(20) / np.sqrt(2) * np.sqrt(many * 2) * 3.0
+
+            assert (np.abs(sums) <= error).mean() > 0.945
+
+    def test_findings(self, releases):
+        """The sentences at the top are about the flows of the folder."""
+        flows = pq.read_table(releases[0] / "ward" / "flows.parquet").to_pylist()
+        strongest = max(flows, key=lambda row: row["trips"])
+        by_origin = Counter()
+        for row in flows:
+            by_origin[row["origin"]] += row["trips"]
+
+        first, second, _ = report_numbers(releases[0] / "ward")["findings"]
+
+        assert first.endswith(f": {strongest['trips']:,} trips.")
+        assert strongest["origin"] in first
+        assert second.startswith(f"From {by_origin.most_common(1)[0][0]}, the busiest origin")
+
+    def test_description_and_names(self, releases):
+        """What the publisher says of the release, and names of its areas, are on the page, as text."""
+        files = read_files(releases[0] / "ward")
+        areas = files.tables["areas.parquet"]
+        names = [f"Place <{number}>" for number in range(areas.num_rows)]
+        told = {"title": "Bikes <2024>", "period": "May", "publisher": "City", "unit_label": "bikes"}
+        tables = {**files.tables, "areas.parquet": areas.append_column("name", pa.array(names))}
+
+        page = draw_page(replace(files, tables=tables, manifest=files.manifest | {"description": told}))
+
+        assert "<h1>Bikes &lt;2024&gt;</h1>" in page
+        assert "different bikes" in page
+        assert "<dd>City</dd>" in page
+        assert block(page, "drawing")["scene"]["areas"]["label"] == names
+        assert "Place <" in block(page, "numbers")["findings"][0]
+
     def test_trajectories(self, releases):
         """Users are counted once a group."""
         table = pq.read_table(releases[0] / "trajectories" / "trajectories.parquet").to_pylist()
@@ -148,6 +200,26 @@ class TestNumbers:
         assert figures["samples"] == len(table)
         assert figures["hours"] == pytest.approx(hours / sum(row["size"] for row in table), rel=1e-3)
 
+    def test_samples_by_hour(self, releases):
+        """The time bar of trajectories spreads every sample evenly over its time."""
+        folder = releases[0] / "trajectories"
+        table = pq.read_table(folder / "trajectories.parquet").to_pylist()
+        bar = block((folder / "report.html").read_text(), "drawing")["scene"]["samples"]
+        expected = np.zeros(len(bar["labels"]))
+        begin = datetime.fromisoformat(bar["labels"][0])
+        for row in table:
+            start, end = (
+                (row[name].replace(tzinfo=None) - begin).total_seconds() / bar["step"] for name in ("t0", "t1")
+            )
+            for step in range(len(expected)):
+                if end > start:
+                    expected[step] += row["size"] * max(0, min(end, step + 1) - max(start, step)) / (end - start)
+                elif int(start) == step:
+                    expected[step] += row["size"]
+
+        assert bar["amounts"] == pytest.approx(expected.tolist(), rel=1e-3)
+        assert sum(bar["amounts"]) == pytest.approx(sum(row["size"] for row in table), rel=1e-3)
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_json_twin(self, releases, kind, capsys):
         """--json prints the block that stands in the page."""
@@ -160,14 +232,13 @@ class TestNumbers:
     def test_map_holds_all_flows(self, releases):
         """The drawing lists every flow once, with its own areas and amounts."""
         folder = releases[0] / "mosaic"
-        scene = block((folder / "report.html").read_text(), "drawing")["scene"]
-        names = scene["areas"]["id"]
+        listed = rows((folder / "report.html").read_text())
 
-        listed = zip(scene["origin"], scene["destination"], scene["amounts"]["trips"], strict=True)
-        found = {(names[origin], names[destination], trips) for origin, destination, trips in listed}
+        found = {(row["origin"], row["destination"], row["trips"], row["persons"]) for row in listed}
 
         flows = pq.read_table(folder / "flows.parquet").to_pylist()
-        assert found == {(row["origin"], row["destination"], row["trips"]) for row in flows}
+        assert found == {(row["origin"], row["destination"], row["trips"], row["persons"]) for row in flows}
+        assert len(listed) == len(flows)
 
     def test_keys(self, releases):
         """Columns that divide a release become selectors, and sums by their values are those of the table.
@@ -407,7 +478,7 @@ class TestPrivate:
         assert dict(zip(part["values"], part["shares"], strict=True)) == pytest.approx(expected)
 
     def test_before_and_after(self, releases, tmp_path):
-        """Before are the true trips of tiles, as h3 says; after adds up to no more than what is published."""
+        """Before are the true trips of tiles, as h3 says; after is the release alone."""
         import h3
 
         folder = copy(releases, "mosaic", tmp_path)
@@ -418,10 +489,11 @@ class TestPrivate:
         page = fv.report(folder, releases[1]["mosaic"]).read_text()
 
         maps = block(page, "drawing")["private"]["maps"]
-        origins = [row for row, side in enumerate(maps["areas"]["side"]) if side == 0]
-        assert {maps["areas"]["id"][row]: maps["amounts"]["before"][row] for row in origins} == expected
-        published = sum(pq.read_table(folder / "flows.parquet")["trips"].to_pylist())
-        assert 0 < sum(maps["amounts"]["after"][row] for row in origins) <= published + len(origins)
+        origins = [
+            trips for trips, side in zip(numbers(maps["before"]), running(maps["side"]), strict=True) if side == 0
+        ]
+        assert sorted(origins) == sorted(expected.values())
+        assert 0 < maps["distance"][0] < 1
 
     def test_json_is_not_for_private_figures(self, releases, capsys):
         """--json prints what is safe to publish, and nothing else."""
@@ -481,7 +553,7 @@ class TestSafety:
         text = (tmp_path / "out" / "report.html").read_text()
 
         assert f"zone_id={nasty}" in release.areas["area"].to_pylist()
-        assert "alert(" not in text.replace('alert(\\"x\\")', "")
+        assert "alert(" not in text.replace('alert(\\"x\\")', "").replace("alert(&quot;x&quot;)", "")
         assert Page(text).tags.count("script") == 3
         assert any(nasty in name for name in block(text, "drawing")["scene"]["areas"]["id"])
 
@@ -521,21 +593,79 @@ class TestSafety:
             assert draw_page(read_files(tmp_path / kind / "other name")) == expected
 
 
+ROOT = Path(__file__).parent.parent
+ASSETS = ROOT / "src" / "flowveil" / "_report" / "assets"
+
+
+class TestProgram:
+    """The program of the page that is committed is the one that web/map builds."""
+
+    def test_up_to_date(self):
+        """It holds the hash of its sources; if not: `npm ci && npx tsc -p map && node map/build.mjs` in web/."""
+        digest = hashlib.sha256()
+        for path in sorted((ROOT / "web" / "map").iterdir()):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+
+        assert digest.hexdigest() in (ASSETS / "report.js").read_text(encoding="utf-8").splitlines()[0]
+
+    @pytest.mark.skipif(not (ROOT / "web" / "node_modules").exists(), reason="needs npm ci in web/")
+    def test_builds_the_same(self, tmp_path):
+        """A new build gives the same bytes, and its types are right."""
+        web = ROOT / "web"
+        subprocess.run(["node", web / "node_modules" / "typescript" / "bin" / "tsc", "-p", web / "map"], check=True)
+        subprocess.run(["node", web / "map" / "build.mjs", tmp_path], check=True)
+
+        assert (tmp_path / "report.js").read_bytes() == (ASSETS / "report.js").read_bytes()
+
+    def test_small(self):
+        """Program and style of a page stay below 100 kB."""
+        assert sum((ASSETS / name).stat().st_size for name in ("report.js", "style.css", "page.html")) < 100_000
+
+
 class TestSize:
     """A report stays small enough to send by mail."""
 
     def test_five_thousand_areas(self):
-        """5,000 detailed areas and 40,000 of more flows fit into three megabytes, and the rest is owned up to."""
-        files = large_release(areas=2_500, flows=60_000, corners=40)
+        """5,000 detailed areas and 100,000 of more flows fit into three megabytes, and the rest is owned up to."""
+        files = large_release(areas=2_500, flows=120_000, corners=40)
+        trips = files.tables["flows.parquet"]["trips"].to_pylist()
 
         page = draw_page(files)
 
         scene = block(page, "drawing")["scene"]
+        listed = rows(page)
         assert len(page.encode()) < 3_000_000
         assert len(scene["areas"]["id"]) == 5_000
-        assert scene["movements"] == 60_000
-        weakest = min(scene["amounts"]["trips"])
-        assert weakest >= np.sort(files.tables["flows.parquet"]["trips"].to_numpy())[-40_000]
+        assert (scene["movements"], len(listed)) == (120_000, 100_000)
+        assert min(row["trips"] for row in listed) >= np.sort(trips)[-100_000]
+        for others in scene["others"]:
+            assert sum(numbers(others["amount"])) == sum(trips) - sum(row["trips"] for row in listed)
+            assert sum(numbers(others["movements"])) == 20_000
+
+    def test_quiet_hours_are_listed_too(self):
+        """Every hour lists as many of its strongest flows as any other, and totals count all."""
+        files = large_release(areas=400, flows=120_000, corners=4)
+        flows = files.tables["flows.parquet"]
+        hours = np.repeat(np.arange(5), [50_000, 48_000, 21_000, 900, 100])
+        files.manifest["options"]["time"] = "hour-of-day"
+        flows = flows.append_column("time", pa.array(hours))
+
+        page = draw_page(replace(files, tables={**files.tables, "flows.parquet": flows}))
+
+        listed = Counter(row["time"] for row in rows(page))
+        assert listed == {"00:00": 39_000, "01:00": 39_000, "02:00": 21_000, "03:00": 900, "04:00": 100}
+        matrices = block(page, "drawing")["scene"]["matrices"]
+        trips = flows["trips"].to_numpy()
+        assert matrices["amounts"] == [int(trips[hours == hour].sum()) for hour in range(5)]
+        (key,) = block(page, "drawing")["scene"]["keys"]
+        assert len(key["values"]) == 24  # an hour without a flow is on the time bar as well
+
+    @pytest.mark.slow
+    def test_demo_city(self, tmp_path):
+        """The report of the demo fits into 400 kB."""
+        assert run(["demo", "-o", str(tmp_path / "demo")]) == 0
+
+        assert (tmp_path / "demo" / "report.html").stat().st_size < 400_000
 
 
 def large_release(areas, flows, corners):

@@ -52,12 +52,25 @@ def flows_losses(
     figures = metrics(flows, published, promise["k"], k_weight=promise.get("k_weight"))
     hours = left_out_by_hour(folder, release, trips, flows, zones=zones, columns=columns, where=where)
     return {
+        "lead": [_lead(figures)],
         "tables": _tables(figures),
         "maps": before_and_after(flows, release),
         "frontier": _frontier(flows, release.manifest),
         "chosen": [figures["suppressed"], figures["gbar"]],
         "left_out": [*left_out_by_key(flows, published), *hours],
     }
+
+
+def _lead(figures: Mapping[str, Json]) -> str:
+    """Return what was lost in one sentence, in meters and percent."""
+    left_out = f"{100 * figures['suppressed']:.1f} % of the trips are left out."
+    meters = figures.get("gdm")
+    if meters is None:
+        return left_out
+    return (
+        f"Places are off by {meters['mean']:,.0f} m on average, half of them by at most {meters['median']:,.0f} m: "
+        f"from the true tile to the middle of the published area. {left_out}"
+    )
 
 
 def _tables(figures: Mapping[str, Json]) -> list[dict[str, Json]]:

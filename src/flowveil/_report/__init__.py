@@ -12,8 +12,10 @@ from flowveil._report.content import (
     trajectories_content,
 )
 from flowveil._report.document import show
+from flowveil._report.drawing import ground
 from flowveil._report.flows import floats
 from flowveil._report.keys import label
+from flowveil._report.packing import pack, pack_steps
 from flowveil._report.scene import NOWHERE, Scene
 from flowveil._report.shoreline import land
 
@@ -26,12 +28,15 @@ __all__ = [
     "check_report",
     "floats",
     "flows_content",
+    "ground",
     "label",
     "land",
     "make_inline",
     "make_private_report",
     "make_report",
     "noisy_flows_content",
+    "pack",
+    "pack_steps",
     "show",
     "trajectories_content",
 ]

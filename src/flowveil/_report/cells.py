@@ -8,7 +8,7 @@ import numpy as np
 import shapely
 
 from flowveil._report.figures import Figure, distribution, middle
-from flowveil._report.flows import floats, whole
+from flowveil._report.flows import blur, error, floats, laplace_deviation, whole
 from flowveil._report.scene import NOWHERE, Scene
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def cells_scene(cells: pa.Table, manifest: Mapping[str, Json]) -> Scene:
     pairs = np.column_stack([ends[0], ends[-1] if len(ends) > 1 else np.full(cells.num_rows, NOWHERE)])
     between, group = np.unique(pairs, axis=0, return_inverse=True)
     counts = np.bincount(group.ravel(), whole(cells["count"]), len(between))
+    variance = np.bincount(group.ravel(), laplace_deviation(floats(cells["scale"])) ** 2, len(between))
     return Scene(
         sides=tuple(places[place] for place in chosen),
         names=[f"{west}:{east}/{south}:{north}" for west, east, south, north in every.tolist()],
@@ -51,6 +52,7 @@ def cells_scene(cells: pa.Table, manifest: Mapping[str, Json]) -> Scene:
         origin=between[:, 0],
         destination=between[:, 1],
         amounts={"trips": np.rint(counts).astype(np.int64)},
+        deviation=np.sqrt(variance),
     )
 
 
@@ -67,6 +69,8 @@ def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Json]) -
         Figure("epsilon", "epsilon: less is safer", manifest["promise"]["epsilon"]),
         Figure("negative", "counts that the noise made negative", int((counts < 0).sum())),
         Figure("median_scale", "scale of the noise, median", middle(floats(cells["scale"]))),
+        *error(scene),
+        *blur(scene),
     ]
 
 
@@ -74,7 +78,7 @@ def cells_distributions(cells: pa.Table) -> list[dict[str, Json]]:
     """Return the distributions of counts and of noise."""
     counts = whole(cells["count"])
     charts = [
-        distribution("counts", "How large the counts are", "noisy trips of a box", "boxes", counts),
+        distribution("counts", "How large the counts are", "noisy trips of a box", "boxes", counts, below=True),
         distribution(
             "scales", "How much noise there is", "scale of the noise of a box", "boxes", floats(cells["scale"])
         ),

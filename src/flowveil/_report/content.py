@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from flowveil._folder import AREAS, CELLS, FLOWS, TRAJECTORIES
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
 from flowveil._report.document import Look, page
+from flowveil._report.drawing import drawing
+from flowveil._report.findings import findings
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
 from flowveil._report.words import command, credits_of, not_protected
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
     Show: TypeAlias = Callable[[Files], "Content"]
 
-FORMAT = "flowveil-report/1"
+FORMAT = "flowveil-report/2"
+_DESCRIPTION = ("title", "period", "publisher", "license", "contact", "unit_label")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +56,25 @@ class Content:
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
+            "description": _description(self.manifest),
+            "findings": findings(self.scene),
         }
+
+
+def _description(manifest: Mapping[str, Json]) -> dict[str, str]:
+    """Return what the publisher says about the release, in its own words."""
+    told = manifest.get("description", {})
+    return {name: str(told[name]) for name in _DESCRIPTION if told.get(name)}
 
 
 _FLOW_WORDS = {"movements": "flows", "amount": "trips", "counted": "trips", "title": "Published flows"}
 _BOX_WORDS = {"movements": "counts", "amount": "trips", "counted": "trips", "title": "Published counts"}
-_PATH_WORDS = {"movements": "moves", "amount": "user moves", "counted": "users", "title": "Published trajectories"}
+_PATH_WORDS = {
+    "movements": "samples",
+    "amount": "user samples",
+    "counted": "users",
+    "title": "Published trajectories",
+}
 
 
 def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str]:
@@ -114,19 +130,19 @@ def trajectories_content(files: Files) -> Content:
 def make_report(show: Show, files: Files) -> str:
     """Return the report of a release as one HTML document that needs nothing else; show: what its kind shows."""
     content = show(files)
-    return page(content.numbers(), content.scene.as_json(), content.words)
+    return page(content.numbers(), drawing(content.scene), content.words)
 
 
 def make_private_report(show: Show, files: Files, losses: Mapping[str, Json]) -> str:
     """Return the report of a release with what it lost, measured on the true trips: not to be published."""
     content = show(files)
-    return page(content.numbers(), content.scene.as_json(), content.words, Look.PRIVATE, losses)
+    return page(content.numbers(), drawing(content.scene), content.words, Look.PRIVATE, losses)
 
 
 def make_inline(show: Show, files: Files) -> str:
     """Return the map of a release for a notebook: a page of its own, so that neither disturbs the other."""
     content = show(files)
-    inner = page(content.numbers(), content.scene.as_json(), content.words, Look.INLINE)
+    inner = page(content.numbers(), drawing(content.scene), content.words, Look.INLINE)
     return (
         f'<iframe title="{escape(content.words["title"])}" srcdoc="{escape(inner)}" sandbox="allow-scripts" '
         'style="width:100%;height:620px;border:0"></iframe>'

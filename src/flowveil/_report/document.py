@@ -12,12 +12,13 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from flowveil._report.reading import reading
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._folder import Json
 
-_SCRIPTS = ("words", "sheet", "map", "charts", "amounts", "panel", "explore", "private", "start")
 _SIGNIFICANT = 4
 
 # Colors that people with any kind of color vision can tell apart. Amounts are colored with viridis (van der Walt and
@@ -50,18 +51,21 @@ def page(
     private: Mapping[str, Json] | None = None,
 ) -> str:
     """Return a page. Every text is escaped, and the page may run and load nothing but what is in it."""
-    program = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    program = _asset("report.js")
     style = _asset("style.css")
     drawing = {"scene": scene, "words": dict(words), "look": look.value, "palette": _PALETTE}
     fields = {
         "policy": f"default-src 'none'; script-src {_fingerprint(program)}; style-src {_fingerprint(style)}",
         "generator": escape(numbers["software"]),
-        "title": escape(f"{words['title']} · flowveil"),
-        "heading": escape(words["title"]),
+        "title": escape(f"{_title(numbers, words)} · flowveil"),
+        "heading": escape(_title(numbers, words)),
+        "about": _about(numbers["description"]),
+        "findings": _list(numbers["findings"]),
         "look": look.value,
         "style": style,
         "lead": _lead(numbers, words),
         "tiles": _tiles(numbers),
+        "reading": _list(reading(numbers, words)),
         "promise": _list(_sentences(numbers["promise_text"])),
         "limits": _list(numbers["not_protected"]),
         "absence": escape(numbers["absence"]),
@@ -105,28 +109,57 @@ def show(value: float | None) -> str:
     return f"{value:,.{_SIGNIFICANT}g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 
+def _title(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
+    return numbers["description"].get("title") or words["title"]
+
+
+def _about(description: Mapping[str, str]) -> str:
+    """Return when, who, and under which license, as far as the release says so."""
+    names = {"period": "Period", "publisher": "Published by", "license": "License", "contact": "Contact"}
+    return "".join(
+        f"<div><dt>{text}</dt><dd>{escape(description[name])}</dd></div>"
+        for name, text in names.items()
+        if description.get(name)
+    )
+
+
 def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     promise, figures = numbers["promise"], numbers["figures"]
     amount = f"<b>{show(figures[words['counted']])}</b> {escape(words['counted'])}"
     if promise["kind"] != "k-anonymity":
         who = "trip" if promise["unit"] == "trip" else words.get("one", "person")
-        return f"{amount}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."
+        error = f" \N{PLUS-MINUS SIGN} {show(round(figures['error']))}" if "error" in figures else ""
+        return (
+            f"{amount}{error}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."
+            f"{_blur(figures)}"
+        )
     if promise["unit"] == "trip":
-        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips."
+        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips.{_blur(figures)}"
     each = "trajectory" if words["counted"] == "users" else "flow"
     crowd = words.get("crowd", "users" if words["counted"] == "users" else f"different values of {promise['unit']}")
-    return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}."
+    return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}.{_blur(figures)}"
+
+
+def _blur(figures: Mapping[str, Json]) -> str:
+    meters = figures.get("blur_meters")
+    return "" if meters is None else f" Places are blurred by about <b>{show(_round(meters))}</b> m."
+
+
+def _round(meters: float) -> int:
+    """Return a length with two digits: it is a mean."""
+    return int(float(f"{meters:.2g}"))
 
 
 def _tiles(numbers: Mapping[str, Json]) -> str:
     """Return the most telling figures as large numbers."""
     wanted = ["trips", "users", "groups", "flows", "boxes", "origin_areas", "destination_areas"]
-    wanted += ["smallest_persons", "smallest_group", "epsilon"]
+    wanted += ["smallest_persons", "smallest_group", "epsilon", "blur_meters"]
     labels = {
         "origin_areas": "origin areas",
         "destination_areas": "destination areas",
         "smallest_persons": "in the smallest crowd",
         "smallest_group": "users in the smallest group",
+        "blur_meters": "m from the middle of a place, mean",
     }
     return "".join(
         f"<div><dd>{show(numbers['figures'][name])}</dd><dt>{escape(labels.get(name, name))}</dt></div>"

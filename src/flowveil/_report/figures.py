@@ -46,10 +46,12 @@ def distribution(
     weight: IntArray | None = None,
     *,
     mark: float | None = None,
+    below: bool = False,
 ) -> dict[str, Json]:
     """Return how many (or how much weight) of the positive values lie in classes that grow with the value.
 
     mark: a value to point out, such as k; the first class then starts there at the latest.
+    below: values that are not positive have a class of their own, before the others and without a lower bound.
     """
     good = np.isfinite(values) & (values > 0)
     kept = values[good].astype(np.float64)
@@ -61,6 +63,8 @@ def distribution(
     amounts = np.bincount(group, None if weight is None else weight[good], len(bounds) - 1)
     chart: dict[str, Json] = {"name": name, "title": title, "axis": axis, "counted": counted}
     chart |= {"bounds": bounds, "amounts": amounts.astype(np.int64).tolist()}
+    if below and (values <= 0).any():
+        chart |= {"bounds": [None, *bounds], "amounts": [int((values <= 0).sum()), *chart["amounts"]]}
     return chart if mark is None else chart | {"mark": mark}
 
 

@@ -9,17 +9,21 @@ import pyarrow as pa
 import shapely
 
 from flowveil._arrays import filled, texts
-from flowveil._folder import ELSEWHERE, REMAINDER, SIDES
+from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES
 from flowveil._places import meters_between
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
+from flowveil._report.findings import ERROR
 from flowveil._report.keys import AMOUNTS, find_keys
-from flowveil._report.scene import Scene
+from flowveil._report.scene import NOWHERE, Scene, significant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from flowveil._arrays import BoolArray, ChunkedColumn, FloatArray, IntArray
     from flowveil._folder import Json
+
+
+NAME = "name"  # column of areas: what people call them
 
 
 def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) -> Scene:
@@ -43,7 +47,22 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) 
         amounts={name: whole(flows[name]) for name in AMOUNTS if name in flows.column_names},
         keys=find_keys(flows, manifest),
         remainder=np.array(flows[REMAINDER].to_pylist(), bool) if "remainders" in manifest["promise"] else None,
+        labels=_labels(areas),
+        deviation=laplace_deviation(floats(flows["scale"])) if manifest["promise"]["kind"] == NOISE else None,
     )
+
+
+def laplace_deviation(scale: FloatArray) -> FloatArray:
+    """Return the standard deviation of Laplace noise of a scale."""
+    deviation: FloatArray = np.sqrt(2.0) * scale
+    return deviation
+
+
+def _labels(areas: pa.Table) -> list[str] | None:
+    """Return what people call the areas; None where the release does not say."""
+    if NAME not in areas.column_names:
+        return None
+    return [name or area for name, area in zip(texts(areas[NAME]), texts(areas["area"]), strict=True)]
 
 
 def floats(column: ChunkedColumn) -> FloatArray:
@@ -85,7 +104,7 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
             Figure("remainder_trips", "trips in these", int(trips[others].sum())),
         ]
     figures[2:2] = [
-        Figure(f"{key.name}_values", f"different values of {key.name}", len(key.values) - (key.total >= 0))
+        Figure(f"{key.name}_values", f"different values of {key.name}", len(np.unique(key.position)))
         for key in scene.keys
     ]
     return [*figures, *_spread(scene)]
@@ -101,6 +120,8 @@ def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Json]) -
         Figure("epsilon", "epsilon: less is safer", manifest["promise"]["epsilon"]),
         Figure("negative", "counts that the noise made negative", int((trips < 0).sum())),
         Figure("median_scale", "scale of the noise, median", middle(floats(flows["scale"]))),
+        *error(scene),
+        *blur(scene),
     ]
 
 
@@ -122,7 +143,9 @@ def flows_distributions(scene: Scene, manifest: Mapping[str, Json]) -> list[dict
             )
         )
     else:
-        charts.append(distribution("counts", "How large the counts are", "noisy trips of a flow", "flows", trips))
+        charts.append(
+            distribution("counts", "How large the counts are", "noisy trips of a flow", "flows", trips, below=True)
+        )
     both = (scene.sizes[scene.origin] + scene.sizes[scene.destination]) / 2
     charts.append(
         distribution("sizes", "How large the areas are", "km², mean of both ends", "trips", both, np.maximum(trips, 0))
@@ -167,7 +190,24 @@ def _spread(scene: Scene) -> list[Figure]:
             weighted_mean(scene.sizes[scene.destination], trips),
         ),
         Figure("kilometers", "km between the centers of both areas of a trip, mean", weighted_mean(between, trips)),
+        *blur(scene),
     ]
+
+
+def blur(scene: Scene) -> list[Figure]:
+    """Return how far a place in an area is from its middle, were areas round: a mean over both ends of all trips."""
+    reached = scene.destination != NOWHERE
+    ends = np.concatenate([scene.origin, scene.destination[reached]])
+    trips = np.maximum(np.concatenate([scene.volume, scene.volume[reached]]), 0).astype(np.float64)
+    meters = 1000 * 2 / 3 * np.sqrt(scene.sizes[ends] / np.pi)
+    return [Figure("blur_meters", "m from the middle of an area to a place in it, mean", weighted_mean(meters, trips))]
+
+
+def error(scene: Scene) -> list[Figure]:
+    """Return by how much noise may have changed the sum of all."""
+    noise = np.zeros(0) if scene.deviation is None else scene.deviation
+    total = significant(ERROR * float(np.sqrt((noise**2).sum())))
+    return [Figure("error", "trips that noise adds or takes at most, in 95 of 100 cases", total)]
 
 
 def _touches(scene: Scene, name: str) -> BoolArray:

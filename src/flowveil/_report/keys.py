@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 AMOUNTS = ("trips", "persons", "weight")
+_CYCLES = {"hour-of-day": 24, "hour-of-week": 168}
+_MOST_STEPS = 1_000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -32,11 +35,35 @@ def _key(flows: pa.Table, name: str, manifest: Mapping[str, Json]) -> Key:
     if name == TIMES[0] and "time_hierarchy" in manifest["options"]:
         values = list(zip(values, flows[TIMES[1]].to_pylist(), strict=True))
     order = sorted(set(values), key=_rank)
+    if name == TIMES[0]:
+        order = _without_gaps(order, step)
     place = {value: number for number, value in enumerate(order)}
     position = np.array([place[value] for value in values], np.int64)
     labels = [label(value, step if name == TIMES[0] else "") for value in order]
     grouped = "totals" in manifest["promise"] and name in manifest["options"].get("by", ())
-    return Key(name, labels, position, place.get(TOTAL, -1) if grouped else -1)
+    total = place.get(TOTAL, -1) if grouped else -1
+    if name != TIMES[0]:
+        return Key(name, labels, position, total)
+    return Key(name, labels, position, total, time=True, hours=[_hour(value, step) for value in order])
+
+
+def _without_gaps(order: list[Any], step: str) -> list[Any]:  # whole numbers, moments, or a pair of them
+    """Return all steps of time from the first to the last, so that a time bar does not hide a quiet hour."""
+    if step in _CYCLES and all(isinstance(value, int) for value in order):
+        return list(range(_CYCLES[step])) if all(0 <= value < _CYCLES[step] for value in order) else order
+    if len(order) < 2 or not all(isinstance(value, datetime) for value in order):
+        return order
+    gap = min(later - earlier for earlier, later in pairwise(order))
+    count, over = divmod(order[-1] - order[0], gap)
+    filled = [order[0] + number * gap for number in range(count + 1)] if count < _MOST_STEPS and not over else order
+    return filled if set(order) <= set(filled) else order
+
+
+def _hour(value: object, step: str) -> int | None:
+    """Return the hour of the day in which a step of time begins; None where it has none."""
+    if isinstance(value, int) and step in _CYCLES:
+        return value % 24
+    return value.hour if isinstance(value, datetime) and not step.endswith("d") else None
 
 
 def _rank(value: object) -> tuple[object, ...]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flowveil._places import square_kilometers
-from flowveil._report.outlines import draw, draw_rings
-from flowveil._report.shoreline import land
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._folder import Json
 
-MOST_MOVEMENTS = 40_000  # listed in a page, the strongest first: more would not fit into three megabytes
 NOWHERE = -1  # the other end of a movement that has only one
 _HIGHEST_LATITUDE = 85.0  # where Web Mercator ends
 _TAIL = 0.01  # share of the movements at each edge that the first view may cut off
@@ -31,6 +27,16 @@ class Key:
     values: list[str]  # in order
     position: IntArray  # by movement: which value
     total: int = -1  # the value that stands for all others together, if there is one
+    time: bool = False  # whether the values are steps of time
+    hours: list[int | None] | None = None  # by value: its hour of the day
+
+
+class Spans(NamedTuple):
+    """Whose samples movements are, and when these begin and end: microseconds since 1970."""
+
+    group: IntArray
+    start: IntArray
+    end: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +55,9 @@ class Scene:
     amounts: dict[str, IntArray]  # by movement; the first is the one that is drawn
     keys: tuple[Key, ...] = ()
     remainder: BoolArray | None = None  # by movement: finer ones inside it were taken out; None where there are none
+    labels: list[str] | None = None  # what people call the areas, where that is not the same as their names
+    deviation: FloatArray | None = None  # by movement: standard deviation of its noise; None where there is none
+    spans: Spans | None = None  # by movement: when, of samples of trajectories
     sizes: FloatArray = field(init=False)  # km2, NaN where an area has no outline
 
     def __post_init__(self) -> None:
@@ -74,61 +83,30 @@ class Scene:
             amounts={name: values[adds] for name, values in self.amounts.items()},
             keys=tuple(replace(key, position=key.position[adds]) for key in self.keys),
             remainder=None if self.remainder is None else self.remainder[adds],
+            deviation=None if self.deviation is None else self.deviation[adds],
         )
 
-    def strongest(self) -> IntArray:
-        """Return the movements that a page lists, in their own order."""
-        order = np.argsort(-self.volume, kind="stable")[:MOST_MOVEMENTS]
-        return np.sort(order)
+    @property
+    def matrices(self) -> tuple[IntArray, IntArray]:
+        """The values of all keys of each matrix, one row a matrix, and by movement the number of its matrix."""
+        if not self.keys:
+            return np.zeros((1, 0), np.int64), np.zeros(len(self.origin), np.int64)
+        positions = np.column_stack([key.position for key in self.keys])
+        distinct, number = np.unique(positions, axis=0, return_inverse=True)
+        return distinct, number.ravel()
 
-    def as_json(self) -> dict[str, Json]:
-        """Return what the page draws from."""
-        shown = self.strongest()
-        ends = np.concatenate([self.origin[shown], self.destination[shown]])
-        used = np.unique(ends[ends != NOWHERE])
-        place = np.full(len(self.names) + 1, NOWHERE, np.int64)  # the last entry stands for NOWHERE
-        place[used] = np.arange(len(used))
-        whole, view = self._extent(used), self._view()
-        step, outlines, number = draw(self.shapes[used], max(view[2] - view[0], view[3] - view[1]))
-        tiles = None if self.tiles is None else [None if count < 0 else count for count in self.tiles[used].tolist()]
-        return {
-            "sides": list(self.sides),
-            "view": view,
-            "step": step,
-            "land": draw_rings(_surroundings(whole, view), step),
-            "outlines": outlines,
-            "areas": {
-                "id": [self.names[area] for area in used.tolist()],
-                "side": self.side[used].tolist(),
-                "lon": _plain(self.lon[used], 6),
-                "lat": _plain(self.lat[used], 6),
-                "tiles": tiles,
-                "km2": [significant(size) for size in self.sizes[used].tolist()],
-                "outline": number,
-            },
-            "movements": len(self.origin),
-            "origin": place[self.origin[shown]].tolist(),
-            "destination": place[self.destination[shown]].tolist(),
-            "amounts": {name: values[shown].tolist() for name, values in self.amounts.items()},
-            "keys": [
-                {"name": key.name, "values": key.values, "position": key.position[shown].tolist(), "total": key.total}
-                for key in self.keys
-            ],
-            "remainder": None if self.remainder is None else self.remainder[shown].tolist(),
-        }
-
-    def _extent(self, used: IntArray) -> list[float]:
+    def extent(self) -> list[float]:
         """Return the bounds of all areas that can be drawn; the whole world if there are none."""
-        seen = [shape.bounds for shape in self.shapes[used] if shape is not None]
-        known = used[np.isfinite(self.lon[used])]
+        seen = [shape.bounds for shape in self.shapes if shape is not None]
+        known = np.flatnonzero(np.isfinite(self.lon))
         seen += [(lon, lat, lon, lat) for lon, lat in zip(self.lon[known], self.lat[known], strict=True)]
         if not seen:
             return [-180.0, -60.0, 180.0, 75.0]
         bounds = np.array(seen)
         low, high = bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)
-        return _widened([*low.tolist(), *high.tolist()], 0.02)
+        return widened([*low.tolist(), *high.tolist()], 0.02)
 
-    def _view(self) -> list[float]:
+    def view(self) -> list[float]:
         """Return a box that holds nearly all movements: one far-away area must not make the map a dot."""
         amount = np.maximum(self.volume, 0).astype(np.float64)
         weight = np.zeros(len(self.names))
@@ -137,10 +115,10 @@ class Scene:
         np.add.at(weight, self.destination[reached], amount[reached])
         good = np.isfinite(self.lon) & (weight > 0)
         if not good.any():
-            return self._extent(np.arange(len(self.names)))
+            return self.extent()
         west, east = _range(self.lon, weight, good)
         south, north = _range(self.lat, weight, good)
-        return _widened([west, south, east, north], 0.15)
+        return widened([west, south, east, north], 0.15)
 
 
 def significant(value: float | None, digits: int = 4) -> float | None:
@@ -151,10 +129,6 @@ def significant(value: float | None, digits: int = 4) -> float | None:
     return int(short) if short.is_integer() and abs(short) < 1e15 else short
 
 
-def _plain(values: FloatArray, digits: int) -> list[float | None]:
-    return [None if np.isnan(value) else round(value, digits) for value in values.tolist()]
-
-
 def _range(values: FloatArray, weight: FloatArray, good: BoolArray) -> tuple[float, float]:
     order = np.argsort(values[good], kind="stable")
     ordered, below = values[good][order], np.cumsum(weight[good][order])
@@ -162,7 +136,7 @@ def _range(values: FloatArray, weight: FloatArray, good: BoolArray) -> tuple[flo
     return float(ordered[tails[0]]), float(ordered[tails[1]])
 
 
-def _widened(box: list[float], share: float) -> list[float]:
+def widened(box: list[float], share: float) -> list[float]:
     west, south, east, north = box
     margin = max(share * max(east - west, north - south), 0.005)  # half a kilometer around a single place
     return [
@@ -171,14 +145,3 @@ def _widened(box: list[float], share: float) -> list[float]:
         round(min(east + margin, 180.0), 5),
         round(min(north + margin, _HIGHEST_LATITUDE), 5),
     ]
-
-
-def _surroundings(whole: list[float], view: list[float]) -> list[list[list[float]]]:
-    """Return land around what can be seen, with points as close as suits both views."""
-    wide = _widened(_widened([min(whole[0], view[0]), min(whole[1], view[1]), *_far(whole, view)], 0.5), 0.5)
-    side = max(view[2] - view[0], view[3] - view[1]) * max(wide[2] - wide[0], wide[3] - wide[1])
-    return land(*wide, step=float(np.sqrt(side)) / 1_500)
-
-
-def _far(whole: list[float], view: list[float]) -> list[float]:
-    return [max(whole[2], view[2]), max(whole[3], view[3])]

@@ -8,8 +8,8 @@ import numpy as np
 import shapely
 
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
-from flowveil._report.flows import floats, whole
-from flowveil._report.scene import NOWHERE, Key, Scene
+from flowveil._report.flows import blur, floats, whole
+from flowveil._report.scene import NOWHERE, Scene, Spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,17 +24,9 @@ _MICROSECONDS_PER_HOUR = 3_600_000_000
 
 
 def trajectories_scene(table: pa.Table) -> Scene:
-    """Return every box once, and for each group the moves between its boxes; a group with one box has one end only."""
+    """Return every box once, and every sample: who is in which box, and when."""
     corners = np.column_stack([floats(table[name]) for name in _CORNERS])
     boxes, box = np.unique(corners, axis=0, return_inverse=True)
-    box, group = box.ravel(), whole(table["group"])
-    follows = np.append(group[1:] == group[:-1], False)
-    first = np.append(True, group[1:] != group[:-1])
-    rows = np.flatnonzero(follows | (first & ~follows))
-    destination = np.full(len(rows), NOWHERE, np.int64)
-    moves = follows[rows]
-    destination[moves] = box[rows[moves] + 1]
-    groups = np.unique(group)
     return Scene(
         sides=("box",),
         names=[f"{west:.4f},{south:.4f} to {east:.4f},{north:.4f}" for west, south, east, north in boxes.tolist()],
@@ -43,10 +35,10 @@ def trajectories_scene(table: pa.Table) -> Scene:
         lat=boxes[:, [1, 3]].mean(axis=1),
         tiles=None,
         shapes=np.asarray(shapely.box(*boxes.T), object),
-        origin=box[rows],
-        destination=destination,
-        amounts={"users": whole(table["size"])[rows]},
-        keys=(Key("group", [str(number) for number in groups.tolist()], np.searchsorted(groups, group[rows])),),
+        origin=box.ravel(),
+        destination=np.full(table.num_rows, NOWHERE, np.int64),
+        amounts={"users": whole(table["size"])},
+        spans=Spans(whole(table["group"]), *(whole(table[name].cast("int64")) for name in ("t0", "t1"))),
     )
 
 
@@ -65,6 +57,7 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
         Figure("median_samples", "samples of a trajectory, median", middle(samples)),
         Figure("box_km2", "km² of the box of a sample, mean over users", weighted_mean(extent, size)),
         Figure("hours", "hours that a sample spans, mean over users", weighted_mean(hours, size)),
+        *blur(scene),
     ]
 
 

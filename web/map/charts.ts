@@ -1,25 +1,36 @@
-"use strict";
 // Small charts as SVG, each with the same numbers as a table.
+
+import {compact, drawn, element, show} from './text';
+
+export interface Distribution {
+  name: string;
+  title: string;
+  axis: string;
+  counted: string;
+  bounds: (number | null)[]; // the first is null where a class has no lower end
+  amounts: number[];
+  mark?: number;
+}
 
 const CHART = window.innerWidth < 620 ? 340 : 560; // units across, so that letters keep their size on a phone
 
-function chartCard(title, note, picture, table) {
+function chartCard(title: string, note: string | undefined, picture: SVGElement, rows: HTMLElement): HTMLElement {
   const card = element("section", { class: "chart" }, element("h2", { text: title }));
   card.append(picture);
   if (note) card.append(element("p", { class: "note", text: note }));
-  if (table)
+  if (rows)
     card.append(
       element(
         "details",
         { class: "screen" },
         element("summary", { text: "As a table" }),
-        element("div", { class: "scroll" }, table),
+        element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, rows),
       ),
     );
   return card;
 }
 
-function table(heads, rows) {
+export function table(heads: string[], rows: string[][]): HTMLElement {
   const made = element("table", { class: "rows" });
   made.append(
     element(
@@ -44,17 +55,17 @@ function table(heads, rows) {
   return made;
 }
 
-function canvas(width, height, label) {
+function canvas(width: number, height: number, label: string): SVGElement {
   return drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
 }
 
-function histogram(part) {
+export function histogram(part: Distribution): HTMLElement {
   const width = CHART,
     height = 250,
     bottom = 40,
     top = part.mark === undefined ? 22 : 42,
     count = part.amounts.length;
-  const names = part.amounts.map((_, place) => `${show(part.bounds[place])} to ${show(part.bounds[place + 1])}`);
+  const names = part.amounts.map((_, place) => className(part, place));
   const picture = canvas(width, height, `${part.title}: ${part.counted} by ${part.axis}`);
   const most = Math.max(...part.amounts),
     step = width / count,
@@ -91,14 +102,14 @@ function histogram(part) {
             y: height - bottom + 16,
             "text-anchor": place === 0 ? "start" : place === count ? "end" : "middle",
           },
-          compact(bound),
+          bound === null ? "" : compact(bound),
         ),
       );
   });
   picture.append(drawn("line", { class: "axis", x1: 0, x2: width, y1: height - bottom, y2: height - bottom }));
   picture.append(drawn("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, part.axis));
   if (part.mark !== undefined) {
-    const x = part.bounds.findIndex((bound) => bound >= part.mark) * step;
+    const x = part.bounds.findIndex((bound) => bound !== null && bound >= part.mark!) * step;
     picture.append(drawn("line", { class: "mark-line", x1: x + 1, x2: x + 1, y1: 4, y2: height - bottom }));
     picture.append(drawn("text", { class: "mark", x: x + 8, y: 14 }, `k = ${show(part.mark)}: none below`));
   }
@@ -111,7 +122,7 @@ function histogram(part) {
   );
 }
 
-function bars(title, values, amounts, counted, note) {
+export function bars(title: string, values: string[], amounts: number[], counted: string, note?: string): HTMLElement {
   const width = CHART,
     height = 230,
     bottom = 40,
@@ -148,14 +159,14 @@ function bars(title, values, amounts, counted, note) {
     note,
     picture,
     table(
-      ["", counted],
+      ["value", counted],
       values.map((value, place) => [value, show(amounts[place])]),
     ),
   );
 }
 
 // Points from low to high suppression, precision on a logarithmic axis; `chosen` is [suppressed, gbar] or null.
-function frontier(points, chosen) {
+export function frontier(points: [number, number][], chosen: [number, number] | null): SVGElement {
   const width = CHART,
     height = 300,
     left = 52,
@@ -166,8 +177,8 @@ function frontier(points, chosen) {
   const most = Math.max(...all.map((point) => point[0]), 1e-6) * 1.05;
   const low = Math.log(Math.min(...all.map((point) => point[1])) / 1.15),
     high = Math.log(Math.max(...all.map((point) => point[1])) * 1.15);
-  const across = (share) => left + ((width - left - right) * share) / most;
-  const down = (gbar) => top + ((height - top - bottom) * (high - Math.log(gbar))) / (high - low);
+  const across = (share: number) => left + ((width - left - right) * share) / most;
+  const down = (gbar: number) => top + ((height - top - bottom) * (high - Math.log(gbar))) / (high - low);
   const picture = canvas(width, height, "Precision against suppression");
   for (let power = -1; power < 8; power++)
     for (const factor of [1, 2, 5]) {
@@ -213,4 +224,10 @@ function frontier(points, chosen) {
     );
   }
   return picture;
+}
+
+// "10 to 15"; the first class of counts with noise has no lower end.
+function className(part: Distribution, place: number): string {
+  const [low, high] = [part.bounds[place], part.bounds[place + 1]];
+  return low === null ? `below ${show(high)}` : `${show(low)} to ${show(high)}`;
 }

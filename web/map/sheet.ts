@@ -1,51 +1,87 @@
-"use strict";
 // A sheet to draw a map on: Web Mercator, moved and zoomed, with graticule, scale bar and north.
 
-const RADIANS = Math.PI / 180;
-const METERS_PER_DEGREE = 111319.49;
-const north = (lat) => Math.log(Math.tan(Math.PI / 4 + (Math.max(-85, Math.min(85, lat)) * RADIANS) / 2)) / RADIANS;
-const latitude = (y) => (2 * Math.atan(Math.exp(y * RADIANS)) - Math.PI / 2) / RADIANS;
+import {METERS_PER_DEGREE, type Outline, type Point, cosine, latitude, north} from './geometry';
+import {show} from './text';
 
-class Sheet {
-  constructor(canvas, view) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-    this.view = view;
+const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60];
+
+export interface Colors {
+  dark: boolean;
+  sea: string;
+  land: string;
+  coast: string;
+  edge: string;
+  graticule: string;
+  label: string;
+  halo: string;
+  line: string;
+  lineStart: string;
+  casing: string;
+  mark: string;
+  bubble: string;
+}
+
+export class Sheet {
+  readonly context: CanvasRenderingContext2D;
+  readonly middle: Point;
+  colors!: Colors;
+  x = 0;
+  y = 0;
+  scale = 0;
+  width = 0;
+  height = 0;
+  ratio = 1;
+  moved: () => void = () => {};
+  private fitted = true;
+  private waiting = false;
+
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    readonly view: number[],
+    readonly bare = false, // without graticule, scale bar and north
+  ) {
+    this.context = canvas.getContext('2d')!;
     const [west, south, east, top] = view;
-    this.middle = { x: (west + east) / 2, y: (north(south) + north(top)) / 2 };
-    this.colors = {};
-    this.waiting = false;
-    this.home();
+    this.middle = {x: (west + east) / 2, y: (north(south) + north(top)) / 2};
   }
 
-  local(lon, lat) {
-    return { x: lon - this.middle.x, y: north(lat) - this.middle.y };
+  draw(): void {}
+
+  local(lon: number, lat: number): Point {
+    return {x: lon - this.middle.x, y: north(lat) - this.middle.y};
   }
 
-  toScreen(point) {
-    return {
-      x: this.width / 2 + (point.x - this.x) * this.scale,
-      y: this.height / 2 - (point.y - this.y) * this.scale,
-    };
+  degrees(point: Point): [number, number] {
+    return [point.x + this.middle.x, latitude(point.y + this.middle.y)];
   }
 
-  toLocal(x, y) {
-    return { x: this.x + (x - this.width / 2) / this.scale, y: this.y - (y - this.height / 2) / this.scale };
+  toScreen(point: Point): Point {
+    return {x: this.width / 2 + (point.x - this.x) * this.scale, y: this.height / 2 - (point.y - this.y) * this.scale};
   }
 
-  home() {
+  toLocal(x: number, y: number): Point {
+    return {x: this.x + (x - this.width / 2) / this.scale, y: this.y - (y - this.height / 2) / this.scale};
+  }
+
+  // Of a pixel in the middle of the sheet.
+  squareKilometers(): number {
+    return ((METERS_PER_DEGREE * cosine(latitude(this.y + this.middle.y))) / this.scale / 1000) ** 2;
+  }
+
+  home(): void {
     this.x = 0;
     this.y = 0;
     this.fitted = true;
     if (this.width) this.fit();
+    this.later();
   }
 
-  fit() {
+  private fit(): void {
     const [west, south, east, top] = this.view;
     this.scale = Math.min(this.width / (east - west), this.height / (north(top) - north(south)));
   }
 
-  resize(width = this.canvas.clientWidth, height = this.canvas.clientHeight, ratio = window.devicePixelRatio || 1) {
+  resize(width = this.canvas.clientWidth, height = this.canvas.clientHeight, ratio = window.devicePixelRatio || 1): void {
     if (!width || !height) return;
     this.width = width;
     this.height = height;
@@ -56,24 +92,34 @@ class Sheet {
     this.draw();
   }
 
-  zoom(factor, x = this.width / 2, y = this.height / 2) {
+  zoom(factor: number, x = this.width / 2, y = this.height / 2): void {
     const kept = this.toLocal(x, y);
     this.scale = Math.max(0.5, Math.min(2e6, this.scale * factor));
-    const moved = this.toLocal(x, y);
-    this.x += kept.x - moved.x;
-    this.y += kept.y - moved.y;
+    const after = this.toLocal(x, y);
+    this.x += kept.x - after.x;
+    this.y += kept.y - after.y;
     this.fitted = false;
     this.later();
+    this.moved();
   }
 
-  pan(across, down) {
+  pan(across: number, down: number): void {
     this.x -= across / this.scale;
     this.y += down / this.scale;
     this.fitted = false;
     this.later();
+    this.moved();
   }
 
-  later() {
+  follow(other: Sheet): void {
+    this.x = other.x;
+    this.y = other.y;
+    this.scale = (other.scale * this.width) / other.width;
+    this.fitted = false;
+    this.later();
+  }
+
+  later(): void {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -83,7 +129,7 @@ class Sheet {
   }
 
   // From here on, units are degrees around the middle of the first view.
-  world() {
+  protected world(): void {
     const size = this.scale * this.ratio;
     this.context.setTransform(
       size,
@@ -95,52 +141,55 @@ class Sheet {
     );
   }
 
-  seen(outline) {
+  protected screen(): void {
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+  }
+
+  protected seen(outline: Outline): boolean {
     const low = this.toLocal(0, this.height),
       high = this.toLocal(this.width, 0),
       box = outline.box;
     return box[0] <= high.x && box[2] >= low.x && box[1] <= high.y && box[3] >= low.y;
   }
 
-  drawGraticule() {
+  protected drawGraticule(): void {
     const context = this.context,
       low = this.toLocal(0, this.height),
       high = this.toLocal(this.width, 0);
-    const steps = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60];
-    const step = steps.find((size) => size * this.scale >= 110) || 90;
+    const step = STEPS.find((size) => size * this.scale >= 110) || 90;
     const digits = step < 0.01 ? 3 : step < 0.1 ? 2 : step < 1 ? 1 : 0;
     context.strokeStyle = this.colors.graticule;
     context.fillStyle = this.colors.label;
     context.lineWidth = 0.6;
-    context.font = "11px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    const named = (value, positive, negative) =>
+    context.font = '11px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    const named = (value: number, positive: string, negative: string) =>
       `${Math.abs(value).toFixed(digits)}° ${value >= 0 ? positive : negative}`;
     for (let lon = Math.ceil((low.x + this.middle.x) / step) * step; lon <= high.x + this.middle.x; lon += step) {
       const x = this.toScreen(this.local(lon, 0)).x;
       this.segment(x, 0, x, this.height);
-      if (x > 30 && x < this.width - 80) this.label(named(lon, "E", "W"), x, 6);
+      if (x > 30 && x < this.width - 80) this.label(named(lon, 'E', 'W'), x, 6);
     }
-    context.textAlign = "left";
-    context.textBaseline = "middle";
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
     const bottom = latitude(low.y + this.middle.y),
       top = latitude(high.y + this.middle.y);
     for (let lat = Math.ceil(bottom / step) * step; lat <= top; lat += step) {
       const y = this.toScreen(this.local(0, lat)).y;
       this.segment(0, y, this.width, y);
-      if (y > 30 && y < this.height - 120) this.label(named(lat, "N", "S"), 6, y - 8);
+      if (y > 30 && y < this.height - 120) this.label(named(lat, 'N', 'S'), 6, y - 8);
     }
   }
 
-  segment(x1, y1, x2, y2) {
+  private segment(x1: number, y1: number, x2: number, y2: number): void {
     this.context.beginPath();
     this.context.moveTo(Math.round(x1) + 0.5, Math.round(y1) + 0.5);
     this.context.lineTo(Math.round(x2) + 0.5, Math.round(y2) + 0.5);
     this.context.stroke();
   }
 
-  label(text, x, y) {
+  private label(text: string, x: number, y: number): void {
     this.context.save();
     this.context.lineWidth = 3;
     this.context.strokeStyle = this.colors.halo;
@@ -149,13 +198,13 @@ class Sheet {
     this.context.fillText(text, x, y);
   }
 
-  drawScale() {
+  protected drawScale(): void {
     const context = this.context,
       middle = latitude(this.y + this.middle.y);
-    const pixel = (METERS_PER_DEGREE * Math.cos(middle * RADIANS)) / this.scale;
+    const pixel = (METERS_PER_DEGREE * cosine(middle)) / this.scale;
     const longest = pixel * Math.min(120, this.width / 6),
       power = 10 ** Math.floor(Math.log10(longest));
-    const meters = [5, 2, 1].map((factor) => factor * power).find((size) => size <= longest);
+    const meters = [5, 2, 1].map((factor) => factor * power).find((size) => size <= longest)!;
     const width = meters / pixel,
       x = this.width - 16 - width,
       y = this.height - 16;
@@ -168,13 +217,13 @@ class Sheet {
     context.lineTo(x + width, y);
     context.lineTo(x + width, y - 5);
     context.stroke();
-    context.font = "12px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "bottom";
+    context.font = '12px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'bottom';
     this.label(meters >= 1000 ? `${show(meters / 1000)} km` : `${show(meters)} m`, x + width / 2, y - 4);
   }
 
-  drawNorth() {
+  protected drawNorth(): void {
     const context = this.context,
       x = this.width - 29,
       y = this.height - 62;
@@ -185,9 +234,9 @@ class Sheet {
     context.lineTo(x, y + 1);
     context.lineTo(x - 6, y + 5);
     context.fill();
-    context.font = "600 11px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "bottom";
-    this.label("N", x, y - 13);
+    context.font = '600 11px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'bottom';
+    this.label('N', x, y - 13);
   }
 }

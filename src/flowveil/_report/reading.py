@@ -1,0 +1,44 @@
+"""How to read a page, in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flowveil._folder import NOISE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flowveil._folder import Json
+
+_DENSITY = (
+    "The map shows {amount} per square kilometer, as any reader of the release can compute them: every number is "
+    "spread evenly over its area, and where areas overlap, what lies over a place is added up. Inside an area the "
+    "truth is less even."
+)
+_SCALE = "One scale of colors holds for all times and groups that can be chosen."
+_SAMPLES = (
+    "A sample is a box and a span of time. It counts in every step of the time bar that it spans, by the share of it "
+    "that lies there."
+)
+_NOISE = (
+    "Every count has noise. \N{PLUS-MINUS SIGN} stands for what noise adds or takes at most, in 95 of 100 cases; a "
+    "place is hatched where noise alone could make as much. Counts can be negative."
+)
+_LIKELY = "A place answers with a range: from what lies in areas inside it to what lies in all areas that touch it."
+_SURE = (
+    "A place answers “about 1,300 {amount} leave here (1,100 to 14,000 are sure)”: at least those of areas inside it, "
+    "at most those of all areas that touch it; about, by how much of each area lies in it. Trips that were left "
+    "out are in none of them."
+)
+
+
+def reading(numbers: Mapping[str, Json], words: Mapping[str, str]) -> list[str]:
+    """Return what a reader must know to read the map."""
+    if words["counted"] == "users":
+        more = [_SAMPLES]
+    elif numbers["promise"]["kind"] == NOISE:
+        more = [_NOISE, _LIKELY]
+    else:
+        more = [_SURE]
+    return [sentence.format(amount=words["amount"]) for sentence in (_DENSITY, _SCALE, *more)]

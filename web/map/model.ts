@@ -1,0 +1,354 @@
+// What can be told of a release: amounts by area, how dense they are at a place, and what is sure. Nothing is drawn here.
+
+import {type Point, common} from './geometry';
+import type {Weight} from './raster';
+import {Scale} from './scale';
+import type {Others, Scene} from './scene';
+
+export const ALL = -1;
+export type Choice = number[]; // by key: which value, or ALL
+// Laplace noise is smaller than so many deviations in 95 of 100 cases; a sum of several, in more.
+export const ERROR = Math.log(20) / Math.SQRT2;
+const SAME = 0.99; // share from which on an area counts as inside another
+const POINTS = 2500; // where densities are looked at to find their range
+const LOOKS = 2e7; // of points at areas
+
+export interface Tally {
+  amount: Float64Array; // by area
+  variance: Float64Array | null;
+  movements: Float64Array;
+}
+
+export interface Answer {
+  about: number;
+  low: number;
+  high: number;
+  error: number; // of `about`, by noise; 0 without
+}
+
+interface Shares {
+  rows: number[];
+  share: number[]; // of the area that lies in the place
+  inside: boolean[];
+}
+
+export class Model {
+  private readonly shareCache = new Map<string, Shares>();
+  private readonly scaleCache = new Map<string, Scale>();
+  private readonly stacks: (number[][] | undefined)[] = [];
+  private readonly otherRows: number[][][];
+  private readonly sampleRows: number[][] = []; // of trajectories, by step of time
+  private readonly boxes: Float64Array; // of all areas, one after the other: quick to look through
+
+  constructor(readonly scene: Scene) {
+    this.boxes = new Float64Array(4 * scene.ids.length).fill(NaN);
+    scene.outline.forEach((number, row) => number >= 0 && this.boxes.set(scene.ground.outlines[number].box, 4 * row));
+    const {samples} = scene;
+    if (samples) {
+      const last = scene.keys[0].values.length - 1;
+      this.sampleRows = scene.keys[0].values.map(() => []);
+      samples.first.forEach((first, row) => {
+        const end = Math.max(Math.min(last, Math.floor(first)), Math.min(last, Math.ceil(samples.last[row]) - 1));
+        for (let step = Math.min(last, Math.floor(first)); step <= end; step++) this.sampleRows[step].push(row);
+      });
+    }
+    this.otherRows = (scene.others ?? []).map((others) => {
+      const rows: number[][] = scene.json.matrices.amounts.map(() => []);
+      others.matrix.forEach((matrix, row) => rows[matrix].push(row));
+      return rows;
+    });
+  }
+
+  get noisy(): boolean {
+    return this.scene.deviation !== null;
+  }
+
+  all(): Choice {
+    return this.scene.keys.map(() => ALL);
+  }
+
+  // Matrices of a choice. ALL leaves out what stands for all others together, or it would count twice.
+  matrices(choice: Choice): number[] {
+    const {scene} = this;
+    if (scene.samples) return [0];
+    return scene.json.matrices.amounts
+      .map((_, matrix) => matrix)
+      .filter((matrix) =>
+        choice.every((value, key) => {
+          const position = scene.positions[key][matrix];
+          return value === ALL ? position !== scene.keys[key].total : position === value;
+        }),
+      );
+  }
+
+  // All movements of a choice, listed or not.
+  total(choice: Choice): {amount: number; movements: number} {
+    const {matrices, samples} = this.scene.json;
+    if (samples) {
+      if (choice[0] === ALL) return {amount: matrices.amounts[0], movements: matrices.movements[0]};
+      return {amount: samples.amounts[choice[0]], movements: this.rows(choice).length};
+    }
+    let amount = 0,
+      movements = 0;
+    for (const matrix of this.matrices(choice)) {
+      amount += matrices.amounts[matrix];
+      movements += matrices.movements[matrix];
+    }
+    return {amount, movements};
+  }
+
+  totalVariance(choice: Choice): number {
+    const deviation = this.scene.json.matrices.deviation ?? [];
+    return this.matrices(choice).reduce((sum, matrix) => sum + deviation[matrix] ** 2, 0);
+  }
+
+  // Listed movements of a choice.
+  rows(choice: Choice): number[] {
+    const {scene} = this;
+    if (scene.samples && choice[0] !== ALL) return this.sampleRows[choice[0]];
+    return this.matrices(choice).flatMap((matrix) => scene.rows[matrix]);
+  }
+
+  // The share of a movement that is in a step of time: samples of trajectories are spread evenly over theirs.
+  part(row: number, step: number): number {
+    const {samples} = this.scene;
+    if (!samples || step === ALL) return 1;
+    const first = samples.first[row],
+      last = samples.last[row];
+    if (last <= first) return Math.floor(Math.min(first, this.scene.keys[0].values.length - 1)) === step ? 1 : 0;
+    return Math.max(0, Math.min(last, step + 1) - Math.max(first, step)) / (last - first);
+  }
+
+  near(side: number): Float64Array {
+    return side && !this.scene.oneSided ? this.scene.destination : this.scene.origin;
+  }
+
+  far(side: number): Float64Array {
+    return side && !this.scene.oneSided ? this.scene.origin : this.scene.destination;
+  }
+
+  // What leaves (or reaches) each area.
+  tally(choice: Choice, side: number): Tally {
+    const {scene} = this,
+      tally = this.empty(),
+      ends = this.near(side);
+    for (const row of this.rows(choice)) this.add(tally, ends[row], row, this.part(row, choice[0]));
+    if (scene.others)
+      for (const matrix of this.matrices(choice))
+        for (const row of this.otherRows[side][matrix]) this.addOthers(tally, scene.others[side], row);
+    return tally;
+  }
+
+  // Where what leaves a place arrives (or the other way around), of the listed movements.
+  tallyFrom(choice: Choice, side: number, place: number): Tally {
+    const tally = this.empty(),
+      shares = this.sharesByArea(place, side),
+      near = this.near(side),
+      far = this.far(side);
+    for (const row of this.rows(choice)) {
+      const share = shares[near[row]];
+      if (share > 0 && far[row] >= 0) this.add(tally, far[row], row, share);
+    }
+    return tally;
+  }
+
+  private empty(): Tally {
+    const size = this.scene.ids.length;
+    return {amount: new Float64Array(size), variance: this.noisy ? new Float64Array(size) : null, movements: new Float64Array(size)};
+  }
+
+  private add(tally: Tally, area: number, row: number, share: number): void {
+    const {volume, deviation} = this.scene;
+    tally.amount[area] += volume[row] * share;
+    tally.movements[area] += 1;
+    if (tally.variance) tally.variance[area] += (deviation![row] * share) ** 2;
+  }
+
+  private addOthers(tally: Tally, others: Others, row: number): void {
+    const area = others.area[row];
+    tally.amount[area] += others.amount[row];
+    tally.movements[area] += others.movements[row];
+    if (tally.variance) tally.variance[area] += others.deviation![row] ** 2;
+  }
+
+  // Areas with an outline, and how dense their amounts are.
+  weights(tally: Tally): Weight[] {
+    const {scene} = this,
+      found: Weight[] = [];
+    for (let row = 0; row < scene.ids.length; row++) {
+      const km2 = scene.km2[row];
+      if (!tally.movements[row] || !(km2 > 0)) continue;
+      const variance = tally.variance ? tally.variance[row] / km2 ** 2 : 0;
+      found.push({outline: scene.outline[row], density: tally.amount[row] / km2, variance, km2});
+    }
+    return found;
+  }
+
+  private holds(row: number, x: number, y: number): boolean {
+    const {boxes, scene} = this,
+      place = 4 * row;
+    if (!(x >= boxes[place] && x <= boxes[place + 2] && y >= boxes[place + 1] && y <= boxes[place + 3])) return false;
+    return scene.ground.outlines[scene.outline[row]].holds(x, y);
+  }
+
+  // Amount per square kilometer at a point, and its error: all areas that hold the point, added up.
+  density(tally: Tally, point: Point): {value: number; error: number} {
+    const {scene} = this;
+    let value = 0,
+      variance = 0;
+    for (let row = 0; row < scene.ids.length; row++) {
+      const km2 = scene.km2[row];
+      if (!tally.movements[row] || !(km2 > 0) || !this.holds(row, point.x, point.y)) continue;
+      value += tally.amount[row] / km2;
+      if (tally.variance) variance += tally.variance[row] / km2 ** 2;
+    }
+    return {value, error: ERROR * Math.sqrt(variance)};
+  }
+
+  // Areas of a side that hold a point, the smallest first.
+  holding(point: Point, side: number): number[] {
+    const {scene} = this,
+      found: number[] = [];
+    for (let place = scene.order.length - 1; place >= 0; place--) {
+      const row = scene.order[place];
+      if (scene.side[row] === side && this.holds(row, point.x, point.y)) found.push(row);
+    }
+    return found;
+  }
+
+  // How much of the amounts of a side is in a place (an area): about, and what is sure.
+  answer(tally: Tally, place: number, side: number): Answer {
+    const {rows, share, inside} = this.shares(place, side);
+    let about = 0,
+      low = 0,
+      high = 0,
+      variance = 0,
+      lowVariance = 0,
+      highVariance = 0;
+    rows.forEach((row, number) => {
+      const amount = tally.amount[row],
+        doubt = tally.variance ? tally.variance[row] : 0;
+      about += amount * share[number];
+      variance += doubt * share[number] ** 2;
+      high += amount;
+      highVariance += doubt;
+      if (inside[number]) {
+        low += amount;
+        lowVariance += doubt;
+      }
+    });
+    if (this.noisy) {
+      low = Math.max(0, low - ERROR * Math.sqrt(lowVariance));
+      high = Math.max(0, high + ERROR * Math.sqrt(highVariance));
+    }
+    return {about, low, high, error: ERROR * Math.sqrt(variance)};
+  }
+
+  sharesByArea(place: number, side: number): Float64Array {
+    const {rows, share} = this.shares(place, side),
+      found = new Float64Array(this.scene.ids.length);
+    rows.forEach((row, number) => (found[row] = share[number]));
+    return found;
+  }
+
+  // Areas of a side that touch a place, and which share of each lies in it.
+  private shares(place: number, side: number): Shares {
+    const {scene} = this,
+      number = scene.outline[place],
+      key = number < 0 ? `area ${place}` : `${number} ${side}`;
+    const known = this.shareCache.get(key);
+    if (known) return known;
+    const found: Shares = {rows: [], share: [], inside: []};
+    if (number < 0) {
+      found.rows.push(place);
+      found.share.push(1);
+      found.inside.push(true);
+    } else this.overlaps(number, side, found);
+    this.shareCache.set(key, found);
+    return found;
+  }
+
+  private overlaps(number: number, side: number, found: Shares): void {
+    const {scene} = this,
+      outlines = scene.ground.outlines,
+      outline = outlines[number],
+      size = common(outline, outline),
+      known = new Map<number, number>();
+    scene.outline.forEach((other, row) => {
+      if (scene.side[row] !== side || other < 0 || !outlines[other].meets(outline)) return;
+      let share = known.get(other);
+      if (share === undefined) {
+        const own = common(outlines[other], outlines[other]),
+          shared = other === number ? own : common(outline, outlines[other]);
+        // A common border is no common ground.
+        share = shared > (1 - SAME) * Math.min(size, own) ? Math.min(1, shared / own) : 0;
+        known.set(other, share);
+      }
+      if (share <= 0) return;
+      found.rows.push(row);
+      found.share.push(share >= SAME ? 1 : share);
+      found.inside.push(share >= SAME);
+    });
+  }
+
+  // One range of densities for all values of the keys of which one is chosen, so that colors can be compared.
+  densityScale(choice: Choice, side: number, place: number | null): Scale {
+    const pattern = choice.map((value) => (value === ALL ? 'a' : 'o')).join(''),
+      key = `${pattern} ${side} ${place}`;
+    let scale = this.scaleCache.get(key);
+    if (!scale) {
+      const shown = place === null || this.scene.oneSided ? side : 1 - side;
+      scale = Scale.of(
+        this.alike(choice).flatMap((one) =>
+          this.densities(place === null ? this.tally(one, side) : this.tallyFrom(one, side, place), shown),
+        ),
+      );
+      this.scaleCache.set(key, scale);
+    }
+    return scale;
+  }
+
+  // Densities at a point in every area of a side (of many areas, in some).
+  densities(tally: Tally, side: number): number[] {
+    const {km2} = this.scene;
+    return this.stack(side).map((rows) => rows.reduce((sum, row) => sum + tally.amount[row] / km2[row], 0));
+  }
+
+  // All choices that have one value where this one has.
+  alike(choice: Choice): Choice[] {
+    let found: Choice[] = [[]];
+    choice.forEach((value, key) => {
+      const values = value === ALL ? [ALL] : this.scene.keys[key].values.map((_, place) => place);
+      found = found.flatMap((start) => values.map((next) => [...start, next]));
+    });
+    return found;
+  }
+
+  // The largest amount of an area, over all such choices.
+  most(choice: Choice, side: number): number {
+    const key = `most ${choice.map((value) => value === ALL)} ${side}`;
+    let scale = this.scaleCache.get(key);
+    if (!scale) {
+      scale = new Scale(0, Math.max(1, ...this.alike(choice).map((one) => this.tally(one, side).amount.reduce((a, b) => Math.max(a, b), 0))));
+      this.scaleCache.set(key, scale);
+    }
+    return scale.high;
+  }
+
+  // For points in areas of a side: which areas hold each.
+  private stack(side: number): number[][] {
+    const {scene} = this;
+    const known = this.stacks[side];
+    if (known) return known;
+    const own = scene.order.filter((row) => scene.side[row] === side && scene.km2[row] > 0),
+      every = Math.ceil(own.length / Math.min(POINTS, LOOKS / Math.max(1, own.length))),
+      outlines = scene.ground.outlines;
+    const found = own
+      .filter((_, place) => (own.length - 1 - place) % every === 0)
+      .map((row) => {
+        const {x, y} = outlines[scene.outline[row]].inner;
+        return own.filter((other) => this.holds(other, x, y));
+      });
+    return (this.stacks[side] = found);
+  }
+}

@@ -1,0 +1,40 @@
+// Movements between two areas, added up over what is chosen.
+
+import type {Explorer} from './explorer';
+import type {Choice} from './model';
+
+export interface Pair {
+  origin: number;
+  destination: number; // -1 for none
+  volume: number;
+  variance: number;
+  part: number; // of it in the chosen place, about
+  rows: number[];
+}
+
+// The pairs of a choice with movements that are listed, the strongest first; of a place, those that have an end there.
+export function pairs(explorer: Explorer, place: number | null, choice: Choice = explorer.state.choice): Pair[] {
+  const {scene, model, state} = explorer,
+    shares = place === null ? null : model.sharesByArea(place, state.side),
+    near = model.near(state.side),
+    known = new Map<number, Pair>(),
+    size = scene.ids.length + 1;
+  for (const row of model.rows(choice)) {
+    const share = shares ? shares[near[row]] : 1;
+    if (!(share > 0)) continue;
+    const key = scene.origin[row] * size + scene.destination[row] + 1,
+      volume = scene.volume[row],
+      variance = scene.deviation ? scene.deviation[row] ** 2 : 0,
+      found = known.get(key);
+    if (found) {
+      found.volume += volume;
+      found.variance += variance;
+      found.part += volume * share;
+      found.rows.push(row);
+    } else {
+      const [origin, destination] = [scene.origin[row], scene.destination[row]];
+      known.set(key, {origin, destination, volume, variance, part: volume * share, rows: [row]});
+    }
+  }
+  return [...known.values()].sort((a, b) => b.part - a.part || b.volume - a.volume || a.rows[0] - b.rows[0]);
+}
