@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from flowveil import _engine as engine
+from flowveil._charts import table_html
 from flowveil._options import parse_columns
 from flowveil._trips.columns import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_SHOWN = 40  # columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,15 @@ class Trips:
     columns: dict[str, str]  # meaning -> column of the input
     where: engine.Condition | None
     mapping: dict[str, str]  # what the user mapped
+
+    def _repr_html_(self) -> str:
+        """Show the columns in a notebook: no row was read yet."""
+        meanings = {column: meaning for meaning, column in self.columns.items()}
+        rows = [(column, meanings.get(column, "")) for column in self.available[:_SHOWN]]
+        more = len(self.available) - _SHOWN
+        told = [f"{more:,} more columns are not shown"] if more > 0 else []
+        told += [] if self.where is None else ["only rows that fulfill the condition are read"]
+        return table_html(f"Trips, {len(self.available):,} columns", ("column", "is"), rows, "; ".join(told))
 
 
 TripsLike: TypeAlias = "Trips | engine.Readable"  # trips, or what they are read from
