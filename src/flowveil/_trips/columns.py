@@ -109,7 +109,9 @@ def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> di
     for name, others in _KNOWN.items():
         if name not in (mapping or {}):
             match = next((column for column in (name, *others) if column in available), None)
-            match = match or next((by_plain[_plain(other)] for other in (name, *others) if _plain(other) in by_plain), None)
+            match = match or next(
+                (by_plain[_plain(other)] for other in (name, *others) if _plain(other) in by_plain), None
+            )
             if match is not None:
                 recognized[name] = match
     return recognized

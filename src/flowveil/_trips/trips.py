@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from flowveil import _engine as engine
 from flowveil._charts import table_html
-from flowveil._options import parse_columns
+from flowveil._options import parse_columns, parse_whole
 from flowveil._trips.columns import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
 
 _SHOWN = 40  # columns
 
@@ -29,6 +31,16 @@ class Trips:
     columns: dict[str, str]  # meaning -> column of the input
     where: engine.Condition | None
     mapping: dict[str, str]  # what the user mapped
+
+    def head(self, rows: int = 5) -> pa.Table:
+        """Return the first rows as they are written, to look at them. Private, as trips are.
+
+        rows: how many at most. Of CSV files all values are text; the condition is not applied.
+
+        >>> fv.read_trips("trips.parquet").head(2).num_rows
+        2
+        """
+        return engine.first_rows(self.source, parse_whole(rows, "rows", "it is a number of rows, 1 or more"))
 
     def _repr_html_(self) -> str:
         """Show the columns in a notebook: no row was read yet."""
