@@ -34,7 +34,7 @@ def release_of(flows: fv.Flows) -> fv.Release:
     assert_type(release.flows, pa.Table)
     assert_type(release.write("out", report=True), Path)
     assert_type(fv.frontier(flows, "mosaic", points=5), fv.Frontier)
-    assert_type(fv.compare(flows, ["mosaic", "nested"], options={"nested": {"side": "origin"}}), pa.Table)
+    assert_type(fv.compare(flows, ["mosaic", "nested"], options={"nested": {"side": "origin"}}), fv.Comparison)
     return release
 
 

@@ -29,7 +29,7 @@ from flowveil._app.guard import HEADERS, Guard
 from flowveil._app.jobs import Jobs
 from flowveil._app.picture import picture
 from flowveil._cli.commands import run
-from flowveil.synthetic import CITY_BBOX, write_demo_city
+from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones, write_demo_city
 from tests.waiting import QUIET, wait_for
 
 TOKEN = "the-token"  # noqa: S105
@@ -527,6 +527,8 @@ ASKED = {
         "by": "sex",
         "k": 3,
     },
+    "preset": {"grid": "h3:7", "unit": "person_id", "preset": "insee-11", "remainders": True},
+    "totals": {"grid": "h3:6", "unit": "person_id", "by": "sex", "totals": True, "k": 3, "report": True},
     "mapped": {"grid": "h3:7", "columns": {"start_lon": "end_lon", "end_lon": "start_lon"}, "min_tiles": 2},
 }
 
@@ -546,6 +548,9 @@ class TestReleases:
 
         assert run(shlex.split(started["command"])[1:]) == 0
 
+        _same(app, job, tmp_path / "out")
+        shutil.rmtree(tmp_path / "out")
+        exec(started["python"], {})  # noqa: S102  what the page shows
         _same(app, job, tmp_path / "out")
 
     def test_same_as_the_command_with_zones(self, app, city_zone_trips, tmp_path, monkeypatch):
@@ -590,6 +595,90 @@ class TestReleases:
 
         _same(app, app.wait(job), tmp_path / "out")
 
+    @pytest.mark.slow
+    def test_noise(self, app, city_trips, tmp_path, monkeypatch):
+        """A release with noise is verified and drawn with its errors; the command and Python make one like it."""
+        asked = {"grid": "h3:6", "bbox": ",".join(map(str, CITY_BBOX)), "unit": "person_id", "max_trips_per_person": 3}
+        started = app.start("noise", trips=app.give(city_trips), **asked, epsilon=0.5, report=True)
+        job = app.wait(started)
+        assert job["state"] == "done", job
+
+        shown = app.client.get(f"/api/releases/{job['id']}/picture").json()
+        found = _unzip(app, job, tmp_path / "page")
+
+        release = fv.read_release(tmp_path / "page" / "out")
+        assert job["result"]["noisy_total"] == sum(release.flows["trips"].to_pylist())
+        assert (
+            len(shown["error"]) == len(shown["trips"]) == sum(trips > 0 for trips in release.flows["trips"].to_pylist())
+        )
+        assert min(shown["error"]) >= min(release.flows["scale"].to_pylist())
+        assert job["result"]["checks"]
+        shutil.copy(city_trips, tmp_path / city_trips.name)
+        monkeypatch.chdir(tmp_path)
+        assert run(shlex.split(started["command"])[1:]) == 0
+        options = json.loads((tmp_path / "out" / "manifest.json").read_bytes())["options"]
+        assert options == json.loads(found["out/manifest.json"])["options"]
+        shutil.rmtree(tmp_path / "out")
+        exec(started["python"], {})  # noqa: S102  what the page shows
+        assert json.loads((tmp_path / "out" / "manifest.json").read_bytes())["options"] == options
+
+    @pytest.mark.slow
+    def test_paths(self, app, tmp_path, monkeypatch):
+        """Trajectories are what the command and Python write; what was lost can be seen."""
+        pq.write_table(phones(40, samples=25), tmp_path / "samples.parquet")
+        asked = {"bbox": ",".join(map(str, PHONES_BBOX)), "step": "1km,30min", "k": 3, "report": True}
+        started = app.start("paths", trips=app.give(tmp_path / "samples.parquet"), **asked)
+        job = app.wait(started)
+        assert job["state"] == "done", job
+        monkeypatch.chdir(tmp_path)
+
+        for make in (lambda: run(shlex.split(started["command"])[1:]), lambda: exec(started["python"], {})):  # noqa: S102
+            make()
+            found = _unzip(app, job, tmp_path / "unzipped")
+            assert found == {f"out/{path.name}": path.read_bytes() for path in (tmp_path / "out").iterdir()}
+            shutil.rmtree(tmp_path / "out")
+
+        shown = app.client.get(f"/api/releases/{job['id']}/picture").json()
+        assert sum(shown["trips"]) == job["result"]["paths"]["users"] - job["result"]["paths"]["suppressed_users"]
+        assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
+        assert b"<html" in app.client.get(f"/api/releases/{job['id']}/private-report").content
+        assert "out.private.html" in _unzip(app, job, tmp_path, "private")
+
+    @pytest.mark.slow
+    def test_what_goes_with_a_release(self, app, city_trips, tmp_path):
+        """Its report, the private report, and other formats can be had; none of them before it is there."""
+        job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:7", unit="person_id", report=True))
+
+        report = app.client.get(f"/api/releases/{job['id']}/report")
+        assert report.content == _unzip(app, job, tmp_path)["out/report.html"]
+        assert report.headers["content-type"] == "application/octet-stream"
+        assert app.client.get(f"/api/releases/{job['id']}/private-report").status_code == 400
+        assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
+        assert app.client.get(f"/api/releases/{job['id']}/private-report").status_code == 200
+        exported = app.wait(app.start(f"releases/{job['id']}/export/flowmap-blue"))
+        with zipfile.ZipFile(io.BytesIO(app.client.get(f"/api/exports/{exported['id']}/zip").content)) as archive:
+            assert set(archive.namelist()) == {"flowmap-blue/flows.csv", "flowmap-blue/locations.csv"}
+        assert app.client.post(f"/api/releases/{job['id']}/export/exe").status_code == 400
+        assert app.client.get(f"/api/releases/{exported['id']}/zip").status_code == 400
+
+    def test_points_and_before(self, app, city_trips):
+        """What budgets give never leaves out more than they say; before is what there was, apart from any release."""
+        settings = {"trips": app.give(city_trips), "grid": "h3:7", "unit": "person_id", "k": 5}
+
+        job = app.wait(app.start("points", **settings, budgets=[0, 0.05, 0.2]))
+        before = app.wait(app.start("before", **settings))
+
+        points = job["result"]["points"]
+        assert all(point["metrics"]["suppressed"] <= point["budget"] for point in points)
+        assert [point["budget"] for point in points] == [0, 0.05, 0.2]
+        for number, point in enumerate(points):
+            shown = app.client.get(f"/api/pictures/{job['id']}/{number}").json()
+            assert shown["flows"] == point["metrics"]["flows"]
+        true = app.client.get(f"/api/pictures/{before['id']}/before").json()
+        assert sum(true["trips"]) == before["result"]["trips"] == pq.read_table(city_trips).num_rows
+        assert app.client.get(f"/api/pictures/{job['id']}/../before").status_code in {400, 404}
+        assert app.client.get(f"/api/releases/{before['id']}/zip").status_code == 400
+
     def test_picture(self, app, city_trips, tmp_path):
         """The map shows what is in the release, and nothing else."""
         job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:8", unit="person_id"))
@@ -610,6 +699,7 @@ class TestReleases:
             "destination",
             "trips",
             "persons",
+            "error",
             "division",
             "divisions",
             "flows",
@@ -627,6 +717,40 @@ class TestReleases:
 
         assert set(picture(release)["divisions"]) == {"scale female", "scale male"}
         assert picture(fv.read_release(noisy))["division"] is None
+
+
+class TestState:
+    """The page keeps what it knows with the server, and can have all of it removed."""
+
+    def test_kept(self, small):
+        """What was put is given back as it was, whatever it is; removing it removes files and jobs, too."""
+        file = small.upload(TRIPS).json()
+        job = small.wait(small.start(f"columns/{file['id']}"))
+
+        assert small.client.get("/api/state").json() is None
+        small.client.put("/api/state", json={"step": 2, "note": "<script>"})
+        assert small.client.get("/api/state").json() == {"step": 2, "note": "<script>"}
+        assert small.client.get("/api/state").headers["content-type"] == "application/json"
+        small.client.delete("/api/state")
+
+        assert small.client.get("/api/state").json() is None
+        assert small.files() == []
+        assert small.client.get(f"/api/jobs/{job['id']}").status_code == 400
+        assert list((small.folder / "jobs").glob("*/*")) == []
+
+    def test_preview(self, app):
+        """A few rows are shown as they are written, cut where they are long, with what is understood."""
+        rows = "".join(f'{row}.50,50.3,4.6,50.4,"{"x" * 500}",007\n' for row in range(20))
+        header = "start station longitude,start station latitude,end station longitude,end station latitude,a,b\n"
+        file = app.upload((header + rows).encode()).json()
+
+        found = app.wait(app.start(f"columns/{file['id']}"))["result"]
+
+        assert len(found["rows"]) == 6
+        assert found["rows"][3][0] == "3.50"
+        assert found["rows"][0][5] == "007"
+        assert len(found["rows"][0][4]) < 70
+        assert found["known"]["start_lon"] == "start station longitude"
 
 
 def _unzip(app, job, folder, what="zip"):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import queue
+import re
 from contextlib import suppress
 
+import pyarrow as pa
 import pytest
 
+import flowveil as fv
 from tests.waiting import QUIET, wait_for
 
 CELLS = {
@@ -24,7 +28,7 @@ CELLS = {
     "count": "flows = fv.build_flows(trips, 'h3:7', unit='person_id'); flows",
     "anonymize": "release = fv.anonymize(flows, k=5, max_suppression=0.5); release",
     "write": "release.write('out', report=True)",
-    "verify": "fv.verify('out', trips)",
+    "verify": "assert 'Verified' in fv.verify('out', trips)._repr_html_()",
     "evaluate": "fv.evaluate('out', trips)",
     "frontier": "fv.frontier(flows, k=5)",
     "compare": """
@@ -75,3 +79,56 @@ def test_without_ipywidgets(client):
         reply = answer(client, code)
 
         assert reply["status"] == "ok", (name, reply["ename"], reply["evalue"])
+
+
+class TestDisplays:
+    """What objects show: short, escaped, and private where it is."""
+
+    HOSTILE = "<img src=x onerror=alert(1)>"
+
+    def test_trips(self):
+        """Columns and what they are taken for; names are text."""
+        shown = fv.read_trips(pa.table({"origin": ["a"], "dest": ["b"], self.HOSTILE: [1]}))._repr_html_()
+
+        assert ">dest</td>" in shown
+        assert ">destination</td>" in shown
+        assert self.HOSTILE not in shown
+        assert "onerror=alert(1)&gt;" in shown
+
+    def test_flows(self):
+        """What was counted, why rows were dropped, how few trips share a pair; said to be private."""
+        rows = [(4.5, 50.3, 4.6, 50.4)] * 30 + [(4.5, 50.3, 4.9, 50.4)] + [(None, 50.3, 4.6, 50.4)]
+        names = ("start_lon", "start_lat", "end_lon", "end_lat")
+        table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+        shown = fv.build_flows(table, "h3:6")._repr_html_()
+
+        assert "Private" in shown
+        assert ">31</td>" in shown
+        assert "rows dropped: null coordinate" in shown
+        bars = re.findall(r"<text[^>]*>([^<]*)</text>", shown)
+        assert bars[bars.index("20 to 49") + 1] == "97%"
+        assert bars[bars.index("1") + 1] == "3%"
+        assert len(shown) < 5_000
+
+    def test_comparison(self, city_trips):
+        """A table of methods and their chart; it is a table of Arrow to others, and can be copied and sent."""
+        compared = fv.compare(fv.build_flows(city_trips, "h3:6"), ["suppression", "crosscut"], k=5)
+        shown = compared._repr_html_()
+
+        assert "Private" in shown
+        assert shown.count("<tr>") == 3
+        assert "<circle" in shown
+        assert pa.table(compared).equals(compared.table)
+        assert pickle.loads(pickle.dumps(compared)).table.equals(compared.table)  # noqa: S301  our own
+        assert "| suppression |" in repr(compared)
+
+    def test_verification(self):
+        """What was checked, and on which rows only."""
+        shown = fv.Verification(
+            ("every flow has at least 5 persons",), 9, 1_000, where=f"name = '{self.HOSTILE}'"
+        )._repr_html_()
+
+        assert "9 flows against 1,000 rows" in shown
+        assert "<li>every flow has at least 5 persons</li>" in shown
+        assert self.HOSTILE not in shown
+        assert "Only rows with" in shown

@@ -222,6 +222,7 @@ def test_exchanged_columns():
         (["pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude"], True),  # taxis to 2016
         (["start_lng", "start_lat", "end_lng", "end_lat"], True),  # bike sharing
         (["origin_lon", "origin_lat", "dest_lon", "dest_lat"], True),
+        (["start station longitude", "Start Station Latitude", "end station longitude", "end_station-latitude"], True),
         (["origin", "dest", "count"], False),  # flowmap.blue
         (["origin", "destination", "flow"], False),  # scikit-mobility
         (["PULocationID", "DOLocationID"], False),  # taxis since 2016

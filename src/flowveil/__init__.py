@@ -21,7 +21,7 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
-    from flowveil._compare import compare
+    from flowveil._compare import Comparison, compare
     from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
     from flowveil._export import Export
     from flowveil._flows import Flows, build_flows
@@ -46,7 +46,7 @@ if _typing.TYPE_CHECKING:
 else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
-        "_compare": ["compare"],
+        "_compare": ["Comparison", "compare"],
         "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
         "_export": ["Export"],
         "_flows": ["Flows", "build_flows"],
@@ -86,6 +86,7 @@ else:
 
 
 __all__ = [
+    "Comparison",
     "Export",
     "Flows",
     "FlowveilError",

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import contextmanager
 
+import httpx
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 from flowveil._cli.commands import run
+from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 from tests.browser.chromium import open_page
-from tests.waiting import wait_for
+from tests.waiting import QUIET, wait_for
 
 HOSTILE = '<img src=x onerror="document.title=1">'
 
@@ -29,16 +34,55 @@ def address():
         server.terminate()
 
 
+@contextmanager
+def opened(browser, address, **context):
+    """Open the page with nothing of other tests left on the server."""
+    own, token = address.split("/#token=")
+    httpx.delete(f"{own}/api/state", headers={"authorization": f"Bearer {token}"}, timeout=QUIET).raise_for_status()
+    with open_page(browser, address, **context) as page:
+        yield page
+
+
+def go(page, step):
+    """Go to a step, by its number from 1."""
+    page.locator(".step-button").nth(step - 1).click()
+
+
 def choose(page, path):
     """Give the page a file of trips, and wait until it is counted."""
     page.get_by_label("Choose a file of trips").first.set_input_files(path)
     page.locator(".facts dd").first.wait_for()
 
 
+def tag(page, column, meaning):
+    """Say what a column is."""
+    page.get_by_label(f"What {column} is", exact=True).select_option(label=meaning)
+
+
 def anonymize(page):
     """Make a release and wait for its figures."""
     page.locator("#run").click()
     page.locator(".figures dd").first.wait_for()
+
+
+def cells(page, resolution):
+    """Choose the size of cells."""
+    go(page, 2)
+    page.locator("#resolution").fill(str(resolution))
+
+
+def download(page, button, path):
+    """Click and keep what comes."""
+    with page.expect_download() as coming:
+        page.locator(button).click()
+    coming.value.save_as(path)
+    return path
+
+
+def unzipped(path):
+    """Return the files of a zip."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def drawn_colors(page):
@@ -61,43 +105,137 @@ class TestPage:
     """What users do."""
 
     def test_from_file_to_release(self, browser, address, city_trips, tmp_path, monkeypatch):
-        """A file is dropped, settings are chosen, and the download is what the shown command writes."""
+        """A file is dropped, settings are chosen, and the download is what the shown command and Python write."""
         trips = tmp_path / "my trips.csv"
         pyarrow.csv.write_csv(pq.read_table(city_trips), trips)
-        with open_page(browser, address, accept_downloads=True) as page:
+        with opened(browser, address, accept_downloads=True) as page:
             choose(page, trips)
             assert "token" not in page.url
-            assert page.get_by_label("k counts").input_value() == "person_id"
+            cells(page, 7)
+            go(page, 3)
+            assert page.get_by_label("Who is protected").input_value() == "person_id"
             page.get_by_label("k as a number").fill("5")
             page.get_by_label("k as a number").press("Enter")
-            page.locator("#resolution").fill("8")
-            page.locator(".frontier .dot").first.wait_for(state="attached")
-            before = page.locator(".reading dd").first.inner_text()
+            go(page, 4)
+            page.locator(".budget-box:not(.stale) .frontier:not([hidden]) .dot").first.wait_for()
+            before = page.locator(".reading").inner_text()
             page.locator("#budget").fill("200")
-            assert page.locator(".reading dd").first.inner_text() != before  # at once: nothing is asked of the server
-            page.locator(".command code", has_text="--max-suppression 0.2").wait_for()
-            command = page.locator(".command code").inner_text()
+            assert page.locator(".reading").inner_text() != before  # at once: nothing is asked of the server
+            page.locator(".now-command", has_text="--max-suppression 0.2").wait_for(state="attached")
+            command = page.locator(".now-command").text_content()
             anonymize(page)
             assert page.locator(".verified .badge").inner_text() == "✓ verified"
             assert page.locator(".its-command").text_content() == command
+            python = page.locator(".its-python").text_content()
             flows = int(page.locator(".figures dd").first.inner_text().replace(",", ""))
-            with page.expect_download() as download:
-                page.locator("#download").click()
-            download.value.save_as(tmp_path / "release.zip")
+            found = unzipped(download(page, "#download", tmp_path / "release.zip"))
+            report = download(page, "#report-page", tmp_path / "report.html").read_bytes()
+            private = download(page, "#private-report", tmp_path / "private.html").read_text()
+            page.get_by_label("Format").select_option("flowmap-blue")
+            exported = unzipped(download(page, "#export", tmp_path / "export.zip"))
         monkeypatch.chdir(tmp_path)
+
+        for make in (lambda: run(shlex.split(command)[1:]), lambda: exec(python, {})):  # noqa: S102  what the page shows
+            make()
+            assert found == {f"out/{path.name}": path.read_bytes() for path in (tmp_path / "out").iterdir()}
+            assert pq.read_table(tmp_path / "out" / "flows.parquet").num_rows == flows
+            shutil.rmtree(tmp_path / "out")
+        assert report == found["out/report.html"]
+        assert "<html" in private
+        assert set(exported) == {"flowmap-blue/flows.csv", "flowmap-blue/locations.csv"}
+
+    def test_bike_sharing(self, browser, address, city_trips, tmp_path):
+        """Stations with names that nobody knows: columns are tagged, time is cut, and a release comes out."""
+        table = pq.read_table(city_trips)
+        names = {"start_lon": "Start Station Longitude", "start_lat": "start station latitude"}
+        names |= {"end_lon": "where to (x)", "end_lat": "where to (y)", "start_time": "taken", "person_id": "Bike Id"}
+        table = table.select(list(names)).rename_columns(names)
+        pyarrow.csv.write_csv(table, tmp_path / "bikes.csv")
+        with opened(browser, address, accept_downloads=True) as page:
+            page.get_by_label("Choose a file of trips").first.set_input_files(tmp_path / "bikes.csv")
+            page.locator(".lacking-note:visible").wait_for()
+            start = page.get_by_label("What Start Station Longitude is")
+            assert start.evaluate("one => one.selectedOptions[0].text") == "start longitude"
+            assert page.get_by_label("What Bike Id is").evaluate("one => one.selectedOptions[0].text") == "person"
+            assert page.locator(".preview tbody tr").count() == 6
+            tag(page, "where to (x)", "end longitude")
+            tag(page, "where to (y)", "end latitude")
+            page.locator(".facts dd").first.wait_for()
+            cells(page, 6)
+            page.get_by_label("Cut time").select_option("hour-of-day")
+            assert "when trips start" in page.locator(".lacking-note").inner_text()
+            page.locator(".lacking-note button").click()
+            tag(page, "taken", "start time")
+            page.locator(".lacking-note").wait_for(state="hidden")
+            page.locator(".facts dd").first.wait_for()
+            go(page, 3)
+            page.get_by_label("As others do").select_option("mds-10")
+            anonymize(page)
+            command = page.locator(".its-command").text_content()
+            assert page.get_by_label("Step of time or group").locator("option").count() > 5
+            found = unzipped(download(page, "#download", tmp_path / "release.zip"))
+
+        assert "--preset mds-10" in command
+        assert "start_time=taken" in command
+        manifest = json.loads(found["out/manifest.json"])
+        assert manifest["promise"]["k"] == 10
+        assert manifest["promise"]["unit"] == "Bike Id"
+        assert manifest["options"]["time"] == "hour-of-day"
+
+    def test_noise(self, browser, address, city_trips, tmp_path):
+        """Noise asks for limits that are public, and says how far numbers are off; its release can be taken."""
+        with opened(browser, address, accept_downloads=True) as page:
+            choose(page, city_trips)
+            cells(page, 6)
+            go(page, 3)
+            page.get_by_text("Noise", exact=True).click()
+            assert "limits" in page.locator(".lacking-note").inner_text()
+            page.get_by_role("button", name="Go to step 2").click()
+            page.get_by_label("Limits").fill(", ".join(map(str, CITY_BBOX)))
+            page.get_by_label("Limits").press("Enter")
+            page.locator(".lacking-note").wait_for(state="hidden")
+            go(page, 3)
+            page.get_by_label("Epsilon").fill("2")
+            page.get_by_label("Epsilon").press("Enter")
+            anonymize(page)
+            texts = page.locator(".flow b").all_inner_texts()
+            command = page.locator(".its-command").text_content()
+            found = unzipped(download(page, "#download", tmp_path / "release.zip"))
+            download(page, "#private-report", tmp_path / "private.html")
+
+        assert all(re.fullmatch(r"[\d,]+ ± [\d,]+", text) for text in texts)
+        assert "--epsilon 2" in command
+        assert "--max-trips-per-person 4" in command
+        assert json.loads(found["out/manifest.json"])["promise"]["epsilon"] == 2.0
+
+    def test_paths(self, browser, address, tmp_path, monkeypatch):
+        """Samples of paths are known by their columns; the download is what the shown command writes."""
+        pq.write_table(phones(40, samples=25), tmp_path / "samples.parquet")
+        with opened(browser, address, accept_downloads=True) as page:
+            page.get_by_label("Choose a file of trips").first.set_input_files(tmp_path / "samples.parquet")
+            assert page.get_by_label("What user_id is").evaluate("one => one.selectedOptions[0].text") == "person"
+            go(page, 2)
+            page.get_by_label("Limits").fill(",".join(map(str, PHONES_BBOX)))
+            page.get_by_label("Limits").press("Enter")
+            page.get_by_label("Grid: edge of a cell, step of time").fill("1km,30min")
+            page.get_by_label("Grid: edge of a cell, step of time").press("Enter")
+            go(page, 3)
+            page.get_by_label("k as a number").fill("3")
+            page.get_by_label("k as a number").press("Enter")
+            anonymize(page)
+            command = page.locator(".its-command").text_content()
+            assert page.locator(".figures dt").first.inner_text() == "Paths"
+            found = unzipped(download(page, "#download", tmp_path / "release.zip"))
+        monkeypatch.chdir(tmp_path)
+
         assert run(shlex.split(command)[1:]) == 0
-
-        with zipfile.ZipFile(tmp_path / "release.zip") as archive:
-            found = {name: archive.read(name) for name in archive.namelist()}
-
         assert found == {f"out/{path.name}": path.read_bytes() for path in (tmp_path / "out").iterdir()}
-        assert pq.read_table(tmp_path / "out" / "flows.parquet").num_rows == flows
 
     def test_explore_and_compare(self, browser, address, city_trips):
-        """The map is drawn; a place can be chosen from the list; two methods stand side by side."""
-        with open_page(browser, address, viewport={"width": 1240, "height": 700}) as page:
+        """The map is drawn; a place can be chosen; before stands beside after; so do two methods."""
+        with opened(browser, address, viewport={"width": 1240, "height": 700}) as page:
             choose(page, city_trips)
-            page.locator("#resolution").fill("8")
+            cells(page, 7)
             anonymize(page)
             assert page.locator(".no-map").count() == 0
             wait_for(lambda: drawn_colors(page) > 50)
@@ -107,6 +245,9 @@ class TestPage:
             place = page.locator(".flow code").first.inner_text()
             starts = page.locator(".flow code:first-child").all_inner_texts()
             assert set(starts) == {place}
+            page.get_by_text("Before and after", exact=True).click()
+            page.locator(".half:not(.empty)").nth(1).wait_for()
+            assert "Private" in page.locator(".half-name").first.inner_text()
             page.get_by_text("Compare", exact=True).click()
             page.get_by_label("Method to compare with").select_option("crosscut")
             page.locator("#run-other").click()
@@ -118,12 +259,73 @@ class TestPage:
         numbers = [int(re.sub(r"\D", "", text)) for text in flows]
         assert numbers[0] > numbers[1] > 0
 
+    def test_never_above_the_budget(self, browser, address, city_trips):
+        """Wherever the slider stands, what is read and what is drawn leaves out no more than it says."""
+        with opened(browser, address) as page:
+            choose(page, city_trips)
+            cells(page, 6)
+            go(page, 4)
+            page.locator(".card-choice").nth(3).wait_for()
+            for thousandths in (100, 99, 60, 49, 20, 3, 0):
+                page.locator("#budget").fill(str(thousandths))
+                assert page.locator(".share").inner_text() == f"{thousandths / 10:.1f} %"
+                left_out = page.locator(".reading dd").first.inner_text()
+                assert float(left_out.removesuffix(" %")) <= thousandths / 10
+                said = page.locator(".card-choice b").all_inner_texts()
+                assert [float(re.sub(r"[^\d.]", "", text) or 0) for text in said][-1] <= thousandths / 10
+                assert page.locator(".card-choice.chosen").inner_text().startswith(said[-1])
+
+    def test_results_belong_to_their_settings(self, browser, address, city_trips, tmp_path):
+        """After a change the old release is marked as such; one can go back to its settings, or make it again."""
+        with opened(browser, address, accept_downloads=True) as page:
+            choose(page, city_trips)
+            cells(page, 6)
+            anonymize(page)
+            assert page.locator(".stale-note").is_hidden()
+            go(page, 4)
+            page.locator("#budget").fill("50")
+            go(page, 5)
+            assert "settings before your change: mosaic, k = 10, 10 %" in page.locator(".stale-note").inner_text()
+            page.locator("#back-to").click()
+            page.locator(".stale-note").wait_for(state="hidden")
+            go(page, 3)
+            page.get_by_label("k as a number").fill("20")
+            page.get_by_label("k as a number").press("Enter")
+            go(page, 5)
+            found = unzipped(download(page, "#download", tmp_path / "old.zip"))
+            assert json.loads(found["out/manifest.json"])["promise"]["k"] == 10
+            page.locator("#again").click()
+            page.locator(".stale-note").wait_for(state="hidden")
+            page.get_by_label("Release", exact=True).locator("option").nth(1).wait_for(state="attached")
+            found = unzipped(download(page, "#download", tmp_path / "new.zip"))
+            assert json.loads(found["out/manifest.json"])["promise"]["k"] == 20
+
+    def test_reload(self, browser, address, city_trips, tmp_path):
+        """Choices and releases are there after a reload; Start over removes them from the server."""
+        with opened(browser, address, accept_downloads=True) as page:
+            choose(page, city_trips)
+            cells(page, 6)
+            anonymize(page)
+            flows = page.locator(".figures dd").first.inner_text()
+            page.wait_for_timeout(1_000)  # what is chosen is kept a moment later
+            page.reload()
+            page.locator(".figures dd").first.wait_for()
+            assert page.locator(".figures dd").first.inner_text() == flows
+            assert page.locator(".stale-note").is_hidden()
+            assert "out/flows.parquet" in unzipped(download(page, "#download", tmp_path / "release.zip"))
+            go(page, 2)
+            assert page.locator("#resolution").input_value() == "6"
+            page.locator("#over").click()
+            page.locator("#demo").wait_for()
+            page.reload()
+            page.locator("#demo").wait_for()
+
     def test_cancel(self, browser, address):
         """A job can be canceled; the page says so by being ready again."""
-        with open_page(browser, address) as page:
+        with opened(browser, address) as page:
             page.locator("#demo").click()
             page.locator(".facts dd").first.wait_for()
-            page.locator("#resolution").fill("11")
+            cells(page, 11)
             page.locator("#run").click()
             page.locator("#cancel").click()
             page.locator("#run:visible").wait_for()
@@ -134,51 +336,63 @@ class TestPage:
             assert page.locator(".trouble").is_hidden()
 
     def test_hostile_file(self, browser, address, tmp_path):
-        """Markup in names of files and columns is text; a file that is no table is refused with a hint."""
+        """Markup in names of files, columns and rows is text; a file that is no table is refused with a hint."""
         name = "<img src=x onerror=document.title=1>.csv"
         quoted = HOSTILE.replace('"', '""')
         header = f'start_lon,start_lat,end_lon,end_lat,"{quoted}"\n'
-        (tmp_path / name).write_text(header + "4.5,50.3,4.6,50.4,1\n" * 30)
+        (tmp_path / name).write_text(header + f'4.5,50.3,4.6,50.4,"{quoted}"\n' * 30)
         (tmp_path / "page.csv").write_text("<script>document.title=1</script>\n<html>\n")
         (tmp_path / "fake.parquet").write_text("<html>")
-        with open_page(browser, address, allowed="400 (Bad Request)") as page:
+        with opened(browser, address, allowed="400 (Bad Request)") as page:
             choose(page, tmp_path / name)
             assert page.locator(".file-name b").inner_text() == name
-            page.get_by_text("5 columns").click()
-            assert page.locator(".chips code").all_inner_texts()[-1] == HOSTILE
+            assert page.locator(".preview th code").all_inner_texts()[-1] == HOSTILE
+            assert page.locator(".preview td").nth(4).inner_text() == HOSTILE
             page.get_by_label("Another file").set_input_files(tmp_path / "fake.parquet")
             page.locator(".trouble p").wait_for()
             assert page.locator(".trouble").inner_text().startswith("'fake.parquet' is not a .parquet file")
             page.get_by_label("Another file").set_input_files(tmp_path / "page.csv")
-            page.locator(".chips code", has_text="<script>document.title=1</script>").wait_for()
-            assert page.locator(".badge.warn").inner_text() == "choose"
+            page.locator(".preview th code", has_text="<script>document.title=1</script>").wait_for()
+            assert "longitude and latitude" in page.locator(".lacking-note").inner_text()
             assert page.title() == "flowveil"
             assert page.locator("img").count() == 1  # the mark
 
     def test_problems(self, browser, address, tmp_path):
-        """Exchanged coordinates are noticed and mended with a click."""
+        """Problems are counts; exchanged coordinates are noticed and mended with a click. No text names an option."""
         trips = tmp_path / "swapped.csv"
         rows = "50.3,140.5,50.4,140.6\n" * 30
-        trips.write_text(f"start_lon,start_lat,end_lon,end_lat\n{rows}")
-        with open_page(browser, address) as page:
+        trips.write_text(f"start_lon,start_lat,end_lon,end_lat\n{rows}x,1,1,1\n,,,\n")
+        with opened(browser, address) as page:
             page.get_by_label("Choose a file of trips").first.set_input_files(trips)
-            page.get_by_role("button", name="Exchange them").click()
-            page.locator(".note.good").wait_for()
-            assert page.locator(".note.good").inner_text() == "All 30 rows can be used."
+            page.get_by_role("button", name="Exchange them").first.wait_for()
+            assert "--" not in page.locator("main").inner_text()
+            page.get_by_role("button", name="Exchange them").first.click()
+            page.locator(".problems .note b").first.wait_for()
+            told = page.locator(".problems .note").all_inner_texts()
+            assert told == [
+                "1 row cannot be used and is left out: not a number.",
+                "1 row cannot be used and is left out: null coordinate.",
+            ]
 
     def test_zones(self, browser, address, city_zone_trips, tmp_path):
-        """Trips between zones ask for zones, which join by columns of their file."""
+        """Trips between zones ask for zones, which have names and join by columns of their file."""
         shutil.copy(city_zone_trips, tmp_path / "trips.parquet")
-        with open_page(browser, address) as page:
+        zones = pq.read_table(city_zone_trips.with_name("zones.parquet"))
+        names = pa.array([f"Quarter {zone}" for zone in zones["zone_id"].to_pylist()])
+        pq.write_table(zones.append_column("name", names), tmp_path / "zones.parquet")
+        with opened(browser, address, accept_downloads=True) as page:
             page.get_by_label("Choose a file of trips").first.set_input_files(tmp_path / "trips.parquet")
-            page.get_by_label("Choose a file of zones").set_input_files(city_zone_trips.with_name("zones.parquet"))
+            page.get_by_role("button", name="Go to step 2").click()
+            page.get_by_label("Choose a file of zones").set_input_files(tmp_path / "zones.parquet")
             page.locator(".note b", has_text="zones.parquet").wait_for()
             page.get_by_label("How zones join").select_option("columns")
             page.get_by_label("Columns from fine to coarse").fill("zone_id, district, region")
             page.get_by_label("Columns from fine to coarse").press("Enter")
-            page.locator(".command code", has_text="--hierarchy zone_id,district,region").wait_for()
+            page.locator(".now-command", has_text="--hierarchy zone_id,district,region").wait_for(state="attached")
             anonymize(page)
             assert "=" in page.locator(".flow code").first.inner_text()
+            found = unzipped(download(page, "#download", tmp_path / "release.zip"))
+        assert json.loads(found["out/manifest.json"])["options"]["hierarchy"] == ["zone_id", "district", "region"]
 
     def test_without_the_token(self, browser, address):
         """An address without the token says what to do and shows nothing else."""
@@ -189,25 +403,29 @@ class TestPage:
 
     def test_without_webgl(self, browser, address, city_trips):
         """A browser that cannot draw maps says so, and all the rest works."""
-        with open_page(browser, address) as page:
+        with opened(browser, address) as page:
             page.locator("#demo").wait_for()
             page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
             page.reload()
             choose(page, city_trips)
+            cells(page, 7)
             anonymize(page)
             assert "WebGL" in page.locator(".explore .no-map").inner_text()
             assert page.locator(".flow").count() == 12
             page.locator(".flow").first.click()
 
     def test_dark_and_keyboard(self, browser, address):
-        """Dark is dark, and the demo can be started without a mouse."""
-        with open_page(browser, address, color_scheme="dark") as page:
+        """Dark is dark, and the demo can be started and steps gone through without a mouse."""
+        with opened(browser, address, color_scheme="dark") as page:
             page.locator("#demo").wait_for()
-            for _ in range(10):
+            for _ in range(12):
                 page.keyboard.press("Tab")
                 if page.evaluate("document.activeElement.id") == "demo":
                     break
             page.keyboard.press("Enter")
             page.locator(".file-name").wait_for()
+            page.locator("#next").focus()
+            page.keyboard.press("Enter")
+            assert page.evaluate("document.activeElement.textContent") == "Places"
             red, *_ = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")))
             assert red < 40

@@ -80,7 +80,7 @@ export async function follow<Result>(
     watch(job);
     if (job.state === 'canceled') return null;
     if (job.state === 'failed') throw new ServerError(job.error ?? 'it failed', job.hint ?? '');
-    if (job.state === 'done' && job.result !== null) return {...job, command: first.command, result: job.result};
+    if (job.state === 'done' && job.result !== null) return {...job, command: first.command, python: first.python, result: job.result};
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     job = await call<Job<Result>>('GET', `/api/jobs/${job.id}`);
   }

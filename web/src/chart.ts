@@ -8,10 +8,10 @@ export const MOST = 0.5; // of the axis of left-out trips and of the slider
 const NARROW = 352;
 const EDGE = {left: 44, right: 20, top: 22, bottom: 34};
 
-/** Return the point that leaves out about as much as a budget. */
-export function nearest(points: FrontierPoint[], budget: number): FrontierPoint | null {
-  const away = (point: FrontierPoint) => Math.abs(point.suppressed - budget);
-  return points.reduce<FrontierPoint | null>((best, point) => (best && away(best) <= away(point) ? best : point), null);
+/** Return the finest point that leaves out no more than a budget; null if none does. */
+export function within(points: FrontierPoint[], budget: number): FrontierPoint | null {
+  const kept = points.filter((point) => point.suppressed <= budget);
+  return kept.reduce<FrontierPoint | null>((best, point) => (best && best.gbar <= point.gbar ? best : point), null);
 }
 
 export function drawFrontier(element: SVGElement, points: FrontierPoint[], budget: number, pick: (budget: number) => void): void {
@@ -28,11 +28,11 @@ export function drawFrontier(element: SVGElement, points: FrontierPoint[], budge
     return height - EDGE.bottom - part * (height - EDGE.top - EDGE.bottom);
   };
   const line = drawn.map((point) => `${x(point.suppressed).toFixed(1)},${y(point.gbar).toFixed(1)}`);
-  const chosen = nearest(drawn, budget);
+  const chosen = within(drawn, budget);
   const bottom = height - EDGE.bottom;
   put(
     element,
-    s('title', {}, 'Mean error against the share of trips that are left out'),
+    s('title', {}, 'Size of places against the share of trips that are left out'),
     ...ticks(low, high).flatMap((value) => [
       s('line', {class: 'rule', x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value)}),
       s('text', {class: 'tick', x: EDGE.left - 6, y: y(value) + 3.5, 'text-anchor': 'end'}, shortNumber(value)),
@@ -41,7 +41,7 @@ export function drawFrontier(element: SVGElement, points: FrontierPoint[], budge
       s('text', {class: 'tick', x: x(share), y: bottom + 14, 'text-anchor': 'middle'}, percent(share, 0)),
     ),
     s('text', {class: 'axis', x: (EDGE.left + width - EDGE.right) / 2, y: height - 4, 'text-anchor': 'middle'}, 'trips left out'),
-    s('text', {class: 'axis', x: 0, y: 10}, 'mean error, tiles'),
+    s('text', {class: 'axis', x: 0, y: 10}, 'mean size of both ends, tiles'),
     s('rect', {class: 'within', x: EDGE.left, y: EDGE.top, width: x(budget) - EDGE.left, height: bottom - EDGE.top}),
     s('polyline', {class: 'curve', points: line.join(' ')}),
     ...drawn.map((point) =>
@@ -54,7 +54,7 @@ export function drawFrontier(element: SVGElement, points: FrontierPoint[], budge
           r: point === chosen ? 5.5 : 3,
           onclick: () => pick(Math.ceil(point.suppressed * 1000) / 1000),
         },
-        s('title', {}, `${percent(point.suppressed)} left out, mean error ${decimal(point.gbar)} tiles`),
+        s('title', {}, `${percent(point.suppressed)} left out, both ends together have ${decimal(point.gbar)} tiles on average`),
       ),
     ),
     s('line', {class: 'budget', x1: x(budget), x2: x(budget), y1: EDGE.top, y2: bottom}),

@@ -1,26 +1,25 @@
-/** The page: steps on the left, what came of them on the right. */
+/** The page: steps from a file to a release, one at a time. */
 
 import {ServerError, call} from './api';
 import {h, put, segmented} from './dom';
+import {copied} from './files';
 import {bytes, decimal} from './format';
-import {budgetControls, methodPanel} from './panel-method';
-import {placesPanel} from './panel-places';
-import {promisePanel} from './panel-promise';
-import {exchangeButton, filePicker, tripsPanel} from './panel-trips';
-import {resultsPanel} from './results';
-import {Store, initialState, missing, settings} from './state';
+import {keepSoon} from './keep';
+import {choicesInShort, resultStep} from './results';
+import type {State} from './state';
+import {CHOICES, Store, initialState, isStale, missing, settings} from './state';
+import {placesStep} from './step-places';
+import {promiseStep} from './step-promise';
+import {tradeOffStep} from './step-tradeoff';
+import {exchangeButton, filePicker, tripsStep} from './step-trips';
 import {apply, setTheme, theme} from './theme';
 import type {About} from './types';
-import {Work} from './work';
+import {RESULT, TRADE_OFF, Work} from './work';
 
-const WATCHED = [
-  ...['file', 'mapping', 'places', 'grid', 'resolution', 'hierarchy', 'squares', 'bbox', 'zones', 'levels', 'time', 'timezone', 'by', 'unit', 'weight'],
-  ...['k', 'kWeight', 'minTiles', 'method', 'budget', 'loss', 'elsewhere', 'report', 'options'],
-];
+const STEPS = ['Trips', 'Places', 'Promise', 'Trade-off', 'Result'];
+const WATCHED = [...Object.keys(CHOICES), 'file', 'zones', 'page'] as (keyof State)[];
 
-const WITHOUT_FRONTIER = ['budget', 'elsewhere', 'report']; // they do not change it
-
-function header(about: About | null): HTMLElement {
+function header(about: About | null, over: HTMLElement | null = null): HTMLElement {
   const themes = segmented('Colors', [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']], theme(), setTheme);
   return h(
     'header',
@@ -30,12 +29,9 @@ function header(about: About | null): HTMLElement {
     about ? h('span', {class: 'version'}, about.version) : null,
     h('span', {class: 'grow'}),
     h('span', {class: 'local'}, 'On this computer only'),
+    over,
     themes,
   );
-}
-
-function step(number: number, name: string, content: HTMLElement): HTMLElement {
-  return h('section', {class: 'step', 'aria-label': name}, h('h2', {}, h('span', {class: 'number'}, number), name), content);
 }
 
 function welcome(store: Store, work: Work): HTMLElement {
@@ -47,34 +43,57 @@ function welcome(store: Store, work: Work): HTMLElement {
     h('h2', {}, 'Publish how people move, not who moved'),
     h('p', {class: 'lead'}, 'Give it trips. It joins places until every published flow is shared by a crowd, shows what that costs, and proves it.'),
     filePicker('Choose a file of trips', about.endings.trips, (file) => void work.takeFile(file)),
-    h(
-      'p',
-      {class: 'or'},
-      'No data at hand? ',
-      h('button', {type: 'button', id: 'demo', onclick: () => void work.takeDemo()}, 'Try the demo city'),
-    ),
+    h('p', {class: 'or'}, 'No data at hand? ', h('button', {type: 'button', id: 'demo', onclick: () => void work.takeDemo()}, 'Try the demo city')),
     h(
       'ul',
       {class: 'points'},
       point('Stays here', `Files are kept in a private folder of this computer, up to ${bytes(about.upload_limit)}, and deleted when flowveil ends.`),
-      point('Columns', 'start_lon, start_lat, end_lon, end_lat or zone ids origin, destination; a column of persons makes the promise strong.'),
-      point('Reproducible', 'Every release comes with the command line that gives the same bytes.'),
+      point('Columns', 'Where trips start and end, as longitude and latitude or as zones. A column of persons makes the promise strong.'),
+      point('Reproducible', 'Every release comes with the command line and the lines of Python that make it.'),
     ),
   );
 }
 
+/** The steps by name: all of them can be gone to at any time. */
+function stepper(store: Store): HTMLElement {
+  const buttons = STEPS.map((name, page) =>
+    h('button', {type: 'button', class: 'step-button', onclick: () => store.set({page})}, h('span', {class: 'number'}, page + 1), name),
+  );
+  store.on((state) => {
+    const lacking = missing(state);
+    buttons.forEach((button, page) => {
+      if (page === state.page) button.setAttribute('aria-current', 'step');
+      else button.removeAttribute('aria-current');
+      button.classList.toggle('lacking', lacking?.step === page);
+      button.classList.toggle('done', page < state.page && lacking?.step !== page);
+      button.disabled = page === RESULT && !state.runs.length;
+    });
+  });
+  return h('nav', {class: 'stepper', 'aria-label': 'Steps'}, ...buttons);
+}
+
 function activityBar(store: Store, work: Work): HTMLElement {
-  const run = h('button', {type: 'button', class: 'primary wide', id: 'run', onclick: () => void work.anonymize()}, 'Anonymize');
+  const back = h('button', {type: 'button', id: 'back', onclick: () => store.set({page: Math.max(0, store.state.page - 1)})}, 'Back');
+  const next = h('button', {type: 'button', id: 'next', onclick: () => store.set({page: Math.min(RESULT, store.state.page + 1)})}, 'Next');
+  const run = h('button', {type: 'button', class: 'primary', id: 'run', onclick: () => void work.anonymize()}, 'Make the release');
+  const short = h('span', {class: 'short-text'});
   const stage = h('span', {class: 'stage-text'});
   const bar = h('progress', {'aria-label': 'Progress'});
   const cancel = h('button', {type: 'button', id: 'cancel', onclick: () => void work.cancel()}, 'Cancel');
   const doing = h('div', {class: 'doing', role: 'status', hidden: true}, bar, stage, cancel);
-  const element = h('div', {class: 'action'}, run, doing);
+  const element = h('div', {class: 'action'}, back, doing, short, next, run);
   store.on((state) => {
     const {activity} = state;
+    const ready = Boolean(settings(state));
+    element.classList.toggle('idle', !state.file);
     doing.hidden = !activity;
-    run.hidden = Boolean(activity?.main);
-    run.disabled = !settings(state);
+    short.hidden = Boolean(activity);
+    back.hidden = state.page === 0 || !state.file;
+    next.hidden = !state.file || state.page === RESULT || (state.page === TRADE_OFF && !state.runs.length);
+    const current = state.page === RESULT ? state.runs[state.shown] : undefined;
+    run.hidden = !state.file || Boolean(activity?.main) || Boolean(current && !isStale(state, current));
+    run.disabled = !ready;
+    put(short, state.file && ready ? choicesInShort(state) : '');
     cancel.hidden = !activity?.job;
     if (!activity) return;
     put(stage, `${activity.stage}${activity.seconds >= 1 ? `, ${decimal(activity.seconds)} s` : ''}`);
@@ -84,27 +103,15 @@ function activityBar(store: Store, work: Work): HTMLElement {
   return element;
 }
 
-function commandBox(store: Store): HTMLElement {
-  const code = h('code', {tabindex: 0, 'aria-label': 'Command line'});
-  const copy = h(
-    'button',
-    {
-      type: 'button',
-      class: 'small',
-      onclick: () => {
-        void navigator.clipboard.writeText(store.state.command).then(() => {
-          put(copy, 'Copied');
-          setTimeout(() => put(copy, 'Copy'), 1500);
-        });
-      },
-    },
-    'Copy',
-  );
-  const box = h('section', {class: 'command', 'aria-label': 'Command line', hidden: true}, h('div', {class: 'split'}, h('h2', {}, 'The same on the command line'), copy), code);
-  store.on((state, changed) => {
-    if (!changed.has('command')) return;
-    box.hidden = !state.command;
-    put(code, state.command);
+/** The settings of now, as they are said elsewhere. */
+function saidBox(store: Store): HTMLElement {
+  const command = h('code', {class: 'now-command', tabindex: 0, 'aria-label': 'Command line'});
+  const python = h('code', {class: 'now-python', tabindex: 0, 'aria-label': 'Python'});
+  const box = h('details', {class: 'said-now'}, h('summary', {}, 'The same on the command line and in Python'), h('div', {class: 'said'}, copied('Command line', command), copied('Python', python)));
+  store.on((state) => {
+    box.hidden = !state.command || state.page === RESULT;
+    put(command, state.command);
+    put(python, state.python);
   });
   return box;
 }
@@ -114,7 +121,19 @@ function troubleBox(store: Store): HTMLElement {
   store.on((state, changed) => {
     if (!changed.has('trouble')) return;
     box.hidden = !state.trouble;
-    if (state.trouble) put(box, h('b', {}, state.trouble.message), h('p', {}, state.trouble.hint), exchangeButton(store, state.trouble.hint));
+    if (state.trouble) put(box, h('b', {}, capital(state.trouble.message)), h('p', {}, capital(state.trouble.hint)), exchangeButton(store, state.trouble.hint));
+  });
+  return box;
+}
+
+function lackingBox(store: Store): HTMLElement {
+  const box = h('p', {class: 'note warn lacking-note', hidden: true});
+  store.on((state) => {
+    const lacking = state.file ? missing(state) : null;
+    box.hidden = !lacking || state.page === RESULT;
+    if (!lacking) return;
+    const there = lacking.step === state.page;
+    put(box, lacking.text, there ? null : h('button', {type: 'button', class: 'small', onclick: () => store.set({page: lacking.step})}, `Go to step ${lacking.step + 1}`));
   });
   return box;
 }
@@ -123,45 +142,30 @@ function build(about: About): void {
   const store = new Store(initialState(about));
   const work = new Work(store);
   const start = welcome(store, work);
-  const budget = budgetControls(store);
-  const [large, small] = [h('div', {class: 'card'}), h('div', {})];
-  const first = h('p', {class: 'note warn'});
-  const waiting = h(
-    'section',
-    {class: 'waiting', 'aria-label': 'What it costs', hidden: true},
-    h('h2', {}, 'What the promise costs'),
-    h('p', {}, 'Crowds are made by joining places, which blurs where trips start and end. Leaving out the trips that are hardest to hide keeps the rest sharper. Choose how many, then anonymize.'),
-    first,
-    large,
+  const contents = [tripsStep(store, work), placesStep(store, work), promiseStep(store), tradeOffStep(store), resultStep(store, work)];
+  const sections = contents.map((content, page) =>
+    h('section', {class: page >= TRADE_OFF ? 'step wide-step' : 'step', 'aria-label': STEPS[page]}, h('h2', {tabindex: -1}, STEPS[page]), content),
   );
-  const steps = h(
-    'div',
-    {class: 'steps', hidden: true},
-    step(1, 'Trips', tripsPanel(store, work)),
-    step(2, 'Places and times', placesPanel(store, work)),
-    step(3, 'Promise', promisePanel(store)),
-    step(4, 'Method and budget', methodPanel(store, small)),
-    commandBox(store),
+  const over = h(
+    'button',
+    {type: 'button', class: 'small', id: 'over', title: 'Remove all files and releases from flowveil and begin anew', onclick: () => void work.startOver()},
+    'Start over',
   );
-  const action = activityBar(store, work);
-  const left = h('aside', {class: 'panel', 'aria-label': 'Settings'}, troubleBox(store), steps, action);
-  put(document.body, header(about), h('div', {class: 'page start'}, left, h('main', {}, start, waiting, resultsPanel(store, work))));
+  const main = h('main', {}, start, lackingBox(store), ...sections, saidBox(store));
+  const steps = stepper(store);
+  put(document.body, header(about, over), steps, troubleBox(store), main, activityBar(store, work));
   store.on((state, changed) => {
     start.hidden = Boolean(state.file);
-    steps.hidden = !state.file;
-    waiting.hidden = !state.file || state.runs.length > 0;
-    const lacking = state.file ? missing(state) : null;
-    first.hidden = !lacking;
-    large.hidden = Boolean(lacking);
-    put(first, lacking);
-    const home = state.runs.length ? small : large;
-    if (budget.parentElement !== home) home.append(budget);
-    document.querySelector('.page')?.classList.toggle('start', !state.file);
-    action.classList.toggle('idle', !state.file);
-    const news = WATCHED.filter((name) => changed.has(name as keyof typeof state));
-    if (news.length) work.refresh();
-    if (news.some((name) => !WITHOUT_FRONTIER.includes(name))) budget.classList.add('stale');
-    if (changed.has('frontier')) budget.classList.remove('stale');
+    steps.hidden = over.hidden = !state.file;
+    sections.forEach((section, page) => {
+      section.hidden = !state.file || page !== state.page;
+    });
+    if (changed.has('page') && state.file) {
+      main.scrollTop = 0;
+      sections[state.page]?.querySelector<HTMLElement>('h2')?.focus({preventScroll: true});
+    }
+    if (WATCHED.some((name) => changed.has(name))) work.refresh();
+    if (changed.has('runs') || changed.has('shown')) keepSoon(store);
   });
   window.addEventListener('pagehide', () => work.leave());
   for (const name of ['dragover', 'drop'] as const) {
@@ -172,6 +176,7 @@ function build(about: About): void {
     });
   }
   store.set({});
+  void work.restore();
 }
 
 async function begin(): Promise<void> {
@@ -185,7 +190,7 @@ async function begin(): Promise<void> {
 }
 
 function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return text ? `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}` : '';
 }
 
 void begin();

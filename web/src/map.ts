@@ -23,6 +23,7 @@ export interface Flow {
   destination: string;
   trips: number;
   persons: number | null;
+  error: number | null; // of noise
 }
 
 interface Picked {
@@ -87,6 +88,8 @@ export class FlowMap {
   private hovered: Area[] = [];
   private direction: Direction = 'both';
   private outlines = true;
+  private fitted = true;
+  amount = 'trips'; // what is counted
   onView: (view: View) => void = () => undefined;
   onSelect: (area: string | null) => void = () => undefined;
 
@@ -108,7 +111,10 @@ export class FlowMap {
       this.tip,
     );
     if (canDraw) {
-      new ResizeObserver(() => this.measure()).observe(this.canvas);
+      new ResizeObserver(() => {
+        this.measure();
+        this.fitOnce();
+      }).observe(this.canvas);
     } else {
       this.canvas.append(
         h('p', {class: 'no-map'}, 'This browser cannot draw maps: it has no WebGL 2. The list of flows, all figures and the download work without.'),
@@ -129,7 +135,8 @@ export class FlowMap {
     this.land = picture.land.map((ring) => ({ring, hole: isHole(ring)}));
     this.lines = graticule(picture.extent);
     this.shapes = this.locations.flatMap((area) => area.shape.map((polygon) => ({area, polygon})));
-    if (first) requestAnimationFrame(() => this.fit());
+    if (first) this.fitted = false;
+    requestAnimationFrame(() => this.fitOnce());
     this.draw();
   }
 
@@ -176,6 +183,13 @@ export class FlowMap {
       });
     }
     this.deck.setProps({layers: this.layers(this.picture)});
+  }
+
+  /** Fit as soon as there is room: a map may be filled while its step is hidden. */
+  private fitOnce(): void {
+    if (this.fitted || !this.picture || !this.canvas.clientWidth) return;
+    this.fitted = true;
+    this.fit();
   }
 
   /** Look at nearly all trips: a few far ones would make the rest small. */
@@ -320,7 +334,7 @@ export class FlowMap {
         h('code', {}, object.origin?.id ?? ''),
         h('span', {class: 'arrow'}, '→'),
         h('code', {}, object.dest?.id ?? ''),
-        line('trips', count(object.count)),
+        line(this.amount, `${count(object.count)}${object.flow?.error ? ` ± ${count(object.flow.error)}` : ''}`),
         object.flow?.persons ? line('persons', count(object.flow.persons)) : null,
       );
     } else {
@@ -365,7 +379,8 @@ export function flowsOf(picture: Picture, division: number | null): Flow[] {
     const destination = picture.areas[picture.destination[row] ?? -1]?.id ?? '';
     const key = `${picture.origin[row]},${picture.destination[row]}`;
     const before = joined.get(key)?.trips ?? 0;
-    joined.set(key, {origin, destination, trips: before + trips, persons: apart ? (picture.persons?.[row] ?? null) : null});
+    const [persons, error] = apart ? [picture.persons?.[row] ?? null, picture.error?.[row] ?? null] : [null, null];
+    joined.set(key, {origin, destination, trips: before + trips, persons, error});
   });
   return [...joined.values()].sort((one, two) => two.trips - one.trips);
 }

@@ -21,13 +21,17 @@ export interface About {
   upload_limit: number;
   endings: Record<'trips' | 'zones', string[]>;
   losses: string[];
+  presets: Record<string, number>;
+  formats: string[];
   methods: Method[];
+  noise: Method[];
 }
 
 export interface StoredFile {
   id: string;
   name: string;
   bytes: number;
+  bbox?: string; // of the demo: public limits
 }
 
 export interface Job<Result> {
@@ -40,11 +44,13 @@ export interface Job<Result> {
   error: string | null;
   hint: string | null;
   command?: string;
+  python?: string;
 }
 
 export interface ColumnsResult {
   columns: string[];
   known: Record<string, string>;
+  rows: string[][];
 }
 
 export interface ZonesResult {
@@ -57,6 +63,7 @@ export interface CountResult {
   rows: number;
   dropped: Record<string, number>;
   outside_bbox: number;
+  unknown_zones: number;
   notes: string[];
   trips: number;
   pairs: number;
@@ -77,6 +84,10 @@ export interface FrontierResult {
   points: FrontierPoint[];
 }
 
+export interface PointsResult {
+  points: {budget: number; metrics: Metrics}[];
+}
+
 export interface Metrics {
   gbar: number;
   e: number | null;
@@ -93,9 +104,13 @@ export interface Metrics {
   min_persons: number | null;
 }
 
+/** Of crowds there are metrics, of noise a noisy total, of trajectories counts of paths. */
 export interface ReleaseResult {
-  metrics: Metrics;
-  total: number;
+  metrics?: Metrics;
+  total?: number;
+  counts?: number;
+  noisy_total?: number;
+  paths?: Record<string, number>;
   promise: string;
   absence: string;
   checks: string[];
@@ -118,6 +133,7 @@ export interface Picture {
   destination: number[];
   trips: number[];
   persons: number[] | null;
+  error: number[] | null; // of noise: 19 of 20 counts are off by no more
   division: number[] | null; // which step of time and group a flow is of
   divisions: string[];
   flows: number;
@@ -125,26 +141,17 @@ export interface Picture {
   land: Position[][];
 }
 
+export type Kind = 'anonymize' | 'noise' | 'paths';
+
 /** Options of `flowveil anonymize`, with files by their ids. */
 export interface Settings {
   trips: string;
-  zones?: string | null;
-  grid?: string | null;
-  hierarchy?: string | null;
-  bbox?: string | null;
   columns?: Record<string, string>;
-  unit?: string | null;
-  weight?: string | null;
-  time?: string | null;
-  timezone?: string | null;
-  by?: string | null;
-  method: string;
-  k: number;
-  k_weight?: number | null;
-  min_tiles?: number;
-  loss?: string;
-  max_suppression?: number | null;
-  elsewhere?: boolean;
+  bbox?: string | null;
   report?: boolean;
-  options?: Record<string, string>;
+  method?: string;
+  k?: number;
+  max_suppression?: number | null;
+  epsilon?: number;
+  [option: string]: unknown;
 }

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from importlib.metadata import version
 from importlib.resources import files as resources
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from flowveil._app.files import ENDINGS, Files, TooLargeError
 from flowveil._app.guard import UPLOAD
-from flowveil._app.jobs import DONE, Jobs
-from flowveil._app.settings import SettingError, Settings
-from flowveil._app.tasks import RELEASE
+from flowveil._app.jobs import Jobs
+from flowveil._app.others import Noise, Paths  # noqa: TC001  as FastAPI reads annotations at run time
+from flowveil._app.releases import add_exports, add_releases
+from flowveil._app.settings import Asked, Points, SettingError, Settings
+from flowveil._app.words import error_in_words
 from flowveil._errors import FlowveilError, InputError
+from flowveil._export import FORMATS
 from flowveil._folder import Json  # noqa: TC001  FastAPI reads annotations at run time
 from flowveil._methods import methods
+from flowveil._options import PRESETS
 from flowveil._problem import LOSSES
-from flowveil._synthetic import write_demo_city
+from flowveil._synthetic import CITY_BBOX, write_demo_city
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DEMO = "flowveil-demo.trips.parquet"  # what `flowveil demo` calls it
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same release gives the same zip
+_NOISE = ("noisy-mosaic", "laplace")  # whose flows are between areas, which the page can draw
 
 
 def make_api(folder: Path, upload_limit: int) -> tuple[FastAPI, Jobs]:
@@ -46,7 +48,10 @@ def make_api(folder: Path, upload_limit: int) -> tuple[FastAPI, Jobs]:
     _add_page(api)
     _add_files(api, files)
     _add_jobs(api, files, jobs)
-    _add_releases(api, files, jobs)
+    _add_makers(api, files, jobs)
+    add_releases(api, files, jobs)
+    add_exports(api, files, jobs)
+    _add_state(api, files, jobs)
 
     @api.get("/api/about")
     def about() -> dict[str, Json]:
@@ -55,7 +60,10 @@ def make_api(folder: Path, upload_limit: int) -> tuple[FastAPI, Jobs]:
             "upload_limit": upload_limit,
             "endings": ENDINGS,
             "losses": list(LOSSES),
+            "presets": PRESETS,
+            "formats": list(FORMATS),
             "methods": [_describe(method) for method in methods() if method.promise == "k-anonymity"],
+            "noise": [_describe(method) for method in methods() if method.name in _NOISE],
         }
 
     return api, jobs
@@ -81,7 +89,7 @@ def _add_errors(api: FastAPI) -> None:
     def refuse(_: Request, error: Exception) -> JSONResponse:
         known = error if isinstance(error, FlowveilError) else FlowveilError(str(error), "")
         status = {TooLargeError: 413, SettingError: 422}.get(type(known), 400)
-        return answer(status, *known.with_keywords())
+        return answer(status, *error_in_words(known))
 
     @api.exception_handler(RequestValidationError)
     def refuse_settings(_: Request, error: Exception) -> JSONResponse:
@@ -136,7 +144,8 @@ def _add_files(api: FastAPI, files: Files) -> None:
         with files.begin(_DEMO, "trips") as incoming:
             await run_in_threadpool(incoming.fill, write_demo_city)
             stored = incoming.finish()
-        return {"id": stored.id, "name": stored.name, "bytes": stored.bytes}
+        bbox = ",".join(map(str, CITY_BBOX))
+        return {"id": stored.id, "name": stored.name, "bytes": stored.bytes, "bbox": bbox}
 
     @api.delete("/api/files/{key}")
     def remove(key: str) -> dict[str, Json]:
@@ -145,72 +154,99 @@ def _add_files(api: FastAPI, files: Files) -> None:
 
 
 def _add_jobs(api: FastAPI, files: Files, jobs: Jobs) -> None:
-    def about(job: Job) -> dict[str, Json]:
-        content: dict[str, Json] = json.loads(files.with_names(json.dumps(job.about())))
-        return content
-
     @api.post("/api/columns/{key}")
     def columns(key: str) -> dict[str, Json]:
-        return about(jobs.submit("columns", {"path": str(files[key].path)}))
+        return _about(files, jobs.submit("columns", {"path": str(files[key].path)}))
 
     @api.post("/api/zones/{key}")
     def zones(key: str) -> dict[str, Json]:
-        return about(jobs.submit("zones", {"path": str(files[key].path), "columns": {}}))
+        return _about(files, jobs.submit("zones", {"path": str(files[key].path), "columns": {}}))
 
     @api.post("/api/count")
     def count(settings: Settings) -> dict[str, Json]:
-        return about(jobs.submit("count", {"places": settings.places(files)}))
+        return _about(files, jobs.submit("count", {"places": settings.places(files)}))
 
     @api.post("/api/frontier")
     def frontier(settings: Settings) -> dict[str, Json]:
-        return about(jobs.submit("frontier", {"places": settings.places(files), "demand": settings.demand()}))
+        order: dict[str, Json] = {"places": settings.places(files), "demand": settings.demand()}
+        return _about(files, jobs.submit("frontier", order))
 
-    @api.post("/api/anonymize")
-    def anonymize(settings: Settings) -> dict[str, Json]:
-        command = settings.command(files)  # raises on what no command line can say
-        arguments: dict[str, Json] = {"places": settings.places(files), "demand": settings.demand()}
-        arguments |= {"steer": settings.steer(), "report": settings.report, "folder": None}
-        return about(jobs.submit("anonymize", arguments)) | {"command": command}
+    @api.post("/api/points")
+    def points(settings: Points) -> dict[str, Json]:
+        order = settings.order(files) | {"budgets": settings.budgets}
+        del order["report"]
+        return _about(files, jobs.submit("points", order))
 
-    @api.post("/api/command")
-    def command(settings: Settings) -> dict[str, Json]:
-        return {"command": settings.command(files)}
+    @api.post("/api/before")
+    def before(settings: Settings) -> dict[str, Json]:
+        return _about(files, jobs.submit("before", {"places": settings.places(files), "folder": None}))
 
     @api.get("/api/jobs/{key}")
     def job(key: str) -> dict[str, Json]:
-        return about(jobs[key])
+        return _about(files, jobs[key])
 
     @api.delete("/api/jobs/{key}")
     def cancel(key: str) -> dict[str, Json]:
-        return about(jobs.cancel(key))
+        return _about(files, jobs.cancel(key))
 
 
-def _add_releases(api: FastAPI, files: Files, jobs: Jobs) -> None:
-    def folder(key: str) -> Path:
-        job = jobs[key]
-        if job.kind != "anonymize" or job.state != DONE:
-            raise InputError("there is no such release", "anonymize first")
-        return job.folder
-
-    @api.get("/api/releases/{key}/picture")
-    def picture(key: str) -> FileResponse:
-        return FileResponse(folder(key) / "picture.json", media_type="application/json")
-
-    @api.get("/api/releases/{key}/zip")
-    def download(key: str) -> Response:
-        release = sorted((folder(key) / RELEASE).iterdir())
-        return _zip({f"{RELEASE}/{item.name}": item.read_bytes() for item in release})
-
-    @api.get("/api/releases/{key}/private")
-    def private(key: str) -> Response:
-        beside = {item.name: item.read_bytes() for item in sorted(folder(key).glob(f"{RELEASE}.*"))}
-        audit = f"{RELEASE}.audit.json"
-        return _zip(beside | {audit: files.with_names(beside[audit].decode()).encode()})
+def _about(files: Files, job: Job) -> dict[str, Json]:
+    """Return what the page may know of a job, with the users' names of files."""
+    content: dict[str, Json] = json.loads(files.with_names(json.dumps(job.about())))
+    return content
 
 
-def _zip(contents: dict[str, bytes]) -> Response:
-    buffer = BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in contents.items():
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
-    return Response(buffer.getvalue(), media_type="application/zip")
+def _add_makers(api: FastAPI, files: Files, jobs: Jobs) -> None:
+    """Make releases of each kind, and say how they are made elsewhere."""
+
+    def said(settings: Asked) -> dict[str, Json]:
+        return {"command": settings.command(files), "python": settings.python(files)}  # raise on what neither can say
+
+    def start(kind: str, settings: Asked) -> dict[str, Json]:
+        words = said(settings)
+        return _about(files, jobs.submit(kind, settings.order(files))) | words
+
+    @api.post("/api/anonymize")
+    def anonymize(settings: Settings) -> dict[str, Json]:
+        return start("anonymize", settings)
+
+    @api.post("/api/noise")
+    def noise(settings: Noise) -> dict[str, Json]:
+        return start("noise", settings)
+
+    @api.post("/api/paths")
+    def paths(settings: Paths) -> dict[str, Json]:
+        return start("paths", settings)
+
+    @api.post("/api/command")
+    def command(settings: Settings) -> dict[str, Json]:
+        return said(settings)
+
+    @api.post("/api/command/noise")
+    def command_of_noise(settings: Noise) -> dict[str, Json]:
+        return said(settings)
+
+    @api.post("/api/command/paths")
+    def command_of_paths(settings: Paths) -> dict[str, Json]:
+        return said(settings)
+
+
+def _add_state(api: FastAPI, files: Files, jobs: Jobs) -> None:
+    """Keep what the page knows, so that it survives a reload: in memory, for whoever has the token, and unread."""
+    kept: dict[str, bytes] = {}
+
+    @api.put("/api/state")
+    async def keep(request: Request) -> dict[str, Json]:
+        kept["page"] = await request.body()
+        return {}
+
+    @api.get("/api/state")
+    def give() -> Response:
+        return Response(kept.get("page", b"null"), media_type="application/json")
+
+    @api.delete("/api/state")
+    def forget() -> dict[str, Json]:
+        kept.clear()
+        jobs.clear()
+        files.clear()
+        return {}

@@ -96,6 +96,15 @@ class Files:
             del self._stored[key]
             self._bytes -= stored.bytes
 
+    def all(self) -> list[Stored]:
+        """Return all files that are whole."""
+        return list(self._stored.values())
+
+    def clear(self) -> None:
+        """Delete all files."""
+        for key in list(self._stored):
+            self.remove(key)
+
     def reserve(self, count: int) -> None:
         """Count bytes that are about to be written, or raise if they are too many."""
         with self._lock:

@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from flowveil._app.tasks import do_task
+from flowveil._app.words import error_in_words
 from flowveil._errors import FlowveilError, InputError
 from flowveil._processes import Worker
 
@@ -100,6 +101,15 @@ class Jobs:
                 self._end(job, CANCELED)
         return job
 
+    def clear(self) -> None:
+        """End and forget all jobs, with what they wrote."""
+        for key in list(self._jobs):
+            self.cancel(key)
+        with self._lock:
+            for job in self._jobs.values():
+                shutil.rmtree(job.folder, ignore_errors=True)
+            self._jobs.clear()
+
     def close(self) -> None:
         """Kill the worker and end."""
         with self._lock:
@@ -131,7 +141,7 @@ class Jobs:
         try:
             result = worker.call((job.kind, job.arguments), job.hear)
         except FlowveilError as failure:
-            error, hint = failure.with_keywords()
+            error, hint = error_in_words(failure)
         except EOFError:
             error = "the process that did the work has died"
             hint = "perhaps there was not enough memory: use a coarser grid"

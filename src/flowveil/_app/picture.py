@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import shapely
 
 from flowveil._folder import key_columns
 from flowveil._report import land
+from flowveil._trajectories import TrajectoryRelease
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,35 +25,76 @@ _MOST_FLOWS = 30_000  # drawn; the strongest. What is published is in the downlo
 _FINE = 2_000  # outlines are drawn to this part of the extent
 _AROUND = 1.5  # how far land goes beyond the extent, in extents
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_NINETEEN_OF_TWENTY = math.log(20)  # scales of Laplace noise that 19 of 20 draws stay within
 _SMALLEST = 0.05  # degrees: extent of a release that is one point
 
 
-def picture(release: Release | NoisyRelease) -> dict[str, Json]:
+def picture(release: Release | NoisyRelease | TrajectoryRelease) -> dict[str, Json]:
     """Return a release for the map; it is computed from the release alone."""
+    drawn = _paths_picture(release) if isinstance(release, TrajectoryRelease) else _flows_picture(release)
+    geometry = np.array([area.pop("geometry") for area in drawn["areas"]], object)
+    extent = _extent(geometry, drawn["areas"])
+    tolerance = max(extent[2] - extent[0], extent[3] - extent[1]) / _FINE
+    west, south, east, north = _widened(extent)
+    for area, shape in zip(drawn["areas"], geometry, strict=True):
+        area["shape"] = _rings(shape, tolerance)
+    return drawn | {"extent": extent, "land": land(west, south, east, north, step=(east - west) / _FINE)}
+
+
+def _flows_picture(release: Release | NoisyRelease) -> dict[str, Json]:
     areas = {row["area"]: row for row in release.areas.drop_columns("geometry").to_pylist()}
     number = {area: place for place, area in enumerate(areas)}
     shapes = dict(zip(release.areas["area"].to_pylist(), release.areas["geometry"].to_pylist(), strict=True))
     geometry = shapely.from_wkb(np.array([shapes[area] for area in areas], object))
-    extent = _extent(geometry, areas)
-    tolerance = max(extent[2] - extent[0], extent[3] - extent[1]) / _FINE
-    flows = release.flows.take(np.argsort(-release.flows["trips"].to_numpy(), kind="stable")[:_MOST_FLOWS])
+    noisy = release.manifest["promise"]["kind"] == "differential-privacy"
+    trips = release.flows["trips"].to_numpy()
+    shown = np.argsort(-trips, kind="stable")[: min(_MOST_FLOWS, int((trips > 0).sum()))]
+    flows = release.flows.take(shown)
     labels = _labels(flows, key_columns(flows, release.manifest), str(release.manifest["options"].get("time")))
     divisions = {label: place for place, label in enumerate(sorted(set(labels or [])))}
-    west, south, east, north = _widened(extent)
+    error = np.ceil(flows["scale"].to_numpy() * _NINETEEN_OF_TWENTY).astype(int).tolist() if noisy else None
     return {
         "areas": [
-            {"id": area, "lon": row["lon"], "lat": row["lat"], "tiles": row["tiles"], "shape": _rings(shape, tolerance)}
+            {"id": area, "lon": row["lon"], "lat": row["lat"], "tiles": row["tiles"], "geometry": shape}
             for (area, row), shape in zip(areas.items(), geometry, strict=True)
         ],
         "origin": [number[area] for area in flows["origin"].to_pylist()],
         "destination": [number[area] for area in flows["destination"].to_pylist()],
         "trips": flows["trips"].to_pylist(),
         "persons": flows["persons"].to_pylist() if "persons" in flows.column_names else None,
+        "error": error,
         "division": None if labels is None else [divisions[label] for label in labels],
         "divisions": list(divisions),
         "flows": release.flows.num_rows,
-        "extent": extent,
-        "land": land(west, south, east, north, step=(east - west) / _FINE),
+    }
+
+
+def _paths_picture(release: TrajectoryRelease) -> dict[str, Json]:
+    """Return for each group where its path begins and ends; all of its path is in the report."""
+    rows = release.trajectories.sort_by([("group", "ascending"), ("t0", "ascending")])
+    group = rows["group"].to_numpy()
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    last = np.append(first[1:], len(group)) - 1
+    corners = np.column_stack([rows[name].to_numpy() for name in ("lon0", "lat0", "lon1", "lat1")])
+    ends = np.concatenate([corners[first], corners[last]])
+    boxes, place = np.unique(ends, axis=0, return_inverse=True) if len(ends) else (ends, np.zeros(0, int))
+    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
+    sizes = rows["size"].to_numpy()[first]
+    order = np.argsort(-sizes, kind="stable")[:_MOST_FLOWS]
+    outlines = shapely.box(*boxes.T) if len(boxes) else np.empty(0, object)
+    return {
+        "areas": [
+            {"id": f"{lat:.4f}, {lon:.4f}", "lon": lon, "lat": lat, "tiles": None, "geometry": shape}
+            for (lon, lat), shape in zip(middle.tolist(), outlines, strict=True)
+        ],
+        "origin": place[: len(first)][order].tolist(),
+        "destination": place[len(first) :][order].tolist(),
+        "trips": sizes[order].tolist(),
+        "persons": None,
+        "error": None,
+        "division": None,
+        "divisions": [],
+        "flows": len(first),
     }
 
 
@@ -77,9 +120,9 @@ def _label(name: str, value: object, steps: str) -> str:
     )
 
 
-def _extent(geometry: npt.NDArray[np.object_], areas: dict[str, dict[str, Json]]) -> list[float]:
+def _extent(geometry: npt.NDArray[np.object_], areas: list[dict[str, Json]]) -> list[float]:
     """Return west, south, east, north of all that has a place; the world if nothing has."""
-    points = [(row["lon"], row["lat"]) for row in areas.values() if row["lon"] is not None]
+    points = [(row["lon"], row["lat"]) for row in areas if row["lon"] is not None]
     bounds = shapely.total_bounds(geometry)
     corners = [bounds[:2], bounds[2:]] if np.isfinite(bounds).all() else []
     every = np.array([*points, *corners], float)

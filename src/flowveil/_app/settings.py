@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from flowveil._app.telling import OUTPUT, Name, call, command_line, path_of
 from flowveil._errors import InputError
 from flowveil._options import DEFAULT_K, DEFAULT_LOSS, parse_k, parse_k_weight, parse_max_suppression, parse_min_tiles
 from flowveil._release import DEFAULT_METHOD
@@ -22,7 +22,7 @@ class SettingError(InputError):
     """A setting that cannot be used."""
 
 
-def _read(parse: Callable[[object], object]) -> BeforeValidator:
+def read_by(parse: Callable[[object], object]) -> BeforeValidator:
     """Return how a setting is read: as the library reads it, so that nothing else is taken for a number."""
 
     def read(value: object) -> object:
@@ -36,87 +36,138 @@ def _read(parse: Callable[[object], object]) -> BeforeValidator:
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Words = Annotated[dict[Text, Annotated[str, StringConstraints(max_length=300)]], Field(max_length=20)]
+Share = Annotated[float | None, read_by(parse_max_suppression)]
 
-_TRIP_NAMES = ("grid", "hierarchy", "bbox", "unit", "weight", "time", "timezone", "by")
-_DEMAND_NAMES = ("method", "k", "k_weight", "min_tiles", "loss", "max_suppression")
-_ALWAYS = ("method", "k")  # said even where they are the default: these make the promise
-_OUTPUT = "out"
+_PLACES = ("grid", "hierarchy", "crs", "bbox")
+_TRIP_NAMES = (*_PLACES, "unit", "weight", "time", "time_hierarchy", "timezone", "by")
+_CROWD_NAMES = ("k", "preset", "k_weight", "min_tiles", "loss")
+_STEER_NAMES = ("max_suppression", "elsewhere", "totals", "remainders")
+_ALWAYS = ("method", "k", "epsilon")  # said even where they are the default: these make the promise
 
 
-class Settings(BaseModel):
-    """Options under the names they have on the command line. There is no `where`: a page must not send SQL."""
+class Asked(BaseModel):
+    """What all releases have. There is no `where`: a page must not send SQL."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     trips: Text  # id of a file
-    zones: Text | None = None  # id of a file
-    grid: Text | None = None
-    hierarchy: Text | None = None
-    bbox: Text | None = None
     columns: Words = {}
-    unit: Text | None = None
-    weight: Text | None = None
-    time: Text | None = None
-    timezone: Text | None = None
-    by: Text | None = None  # columns, with commas between them
-    method: Text = DEFAULT_METHOD
-    k: Annotated[int, _read(parse_k)] = DEFAULT_K
-    k_weight: Annotated[Literal["auto"] | float | None, _read(parse_k_weight)] = None
-    min_tiles: Annotated[int, _read(parse_min_tiles)] = 1
-    loss: Text = DEFAULT_LOSS
-    max_suppression: Annotated[float | None, _read(parse_max_suppression)] = None
-    elsewhere: bool = False
+    bbox: Text | None = None
     report: bool = False
-    options: Words = {}
-
-    def places(self, files: Files) -> dict[str, Json]:
-        """Return which trips are counted between which places, for the worker: equal settings give equal texts."""
-        zones = None if self.zones is None else str(files[self.zones].path)
-        return self.model_dump(include={*_TRIP_NAMES, "columns"}) | {
-            "trips": str(files[self.trips].path),
-            "zones": zones,
-        }
-
-    def demand(self) -> dict[str, Json]:
-        """Return what is asked of the method, as `frontier` takes it."""
-        return self.model_dump(include={"method", "k", "k_weight", "min_tiles", "loss", "options"})
-
-    def steer(self) -> dict[str, Json]:
-        """Return what else `anonymize` takes."""
-        return self.model_dump(include={"max_suppression", "elsewhere"})
 
     def command(self, files: Files) -> str:
         """Return the command line that gives the same release, ready for a shell."""
-        words = ["flowveil", "anonymize", _path(files[self.trips].name), "-o", _OUTPUT]
-        if self.zones is not None:
-            words += ["--zones", _path(files[self.zones].name)]
-        if self.columns:
-            words += ["--columns", ",".join(f"{name}={_column(column)}" for name, column in self.columns.items())]
-        for name in (*_TRIP_NAMES, *_DEMAND_NAMES):
-            value = getattr(self, name)
-            if name in _ALWAYS or value != type(self).model_fields[name].default:
-                words += _option(name, value if isinstance(value, str) else _number(value))
-        words += [f"--{name}" for name in ("elsewhere", "report") if getattr(self, name)]
-        for name, value in self.options.items():
-            words += ["--option", f"{name}={value}"]
-        return shlex.join(words)
+        raise NotImplementedError
+
+    def python(self, files: Files) -> str:
+        """Return lines of Python that give the same release."""
+        raise NotImplementedError
+
+    def order(self, files: Files) -> dict[str, Json]:
+        """Return what the worker is told to do."""
+        raise NotImplementedError
+
+    def changed(self, *names: str) -> dict[str, Json]:
+        """Return settings that are not as they are by default, and those that make the promise."""
+        fields = type(self).model_fields
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if name in _ALWAYS or value != fields[name].default}
 
 
-def _path(name: str) -> str:
-    return f"./{name}" if name.startswith("-") else name
+class Placed(Asked):
+    """What releases have whose trips go between tiles or zones."""
+
+    zones: Text | None = None  # id of a file
+    grid: Text | None = None
+    hierarchy: Text | None = None
+    unit: Text | None = None
+    method: Text = DEFAULT_METHOD
+    options: Words = {}
+
+    def zones_name(self, files: Files) -> str | None:
+        """Return the zones as a command names them."""
+        return None if self.zones is None else path_of(files[self.zones].name)
+
+    def zones_path(self, files: Files) -> str | None:
+        """Return where the zones are."""
+        return None if self.zones is None else str(files[self.zones].path)
 
 
-def _option(name: str, value: str) -> list[str]:
-    """Return an option; a value that looks like one is tied to its name."""
-    spelled = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    return [f"{spelled}={value}"] if value.startswith("-") else [spelled, value]
+class Settings(Placed):
+    """Flows of crowds: options under the names they have on the command line."""
+
+    crs: Text | None = None
+    weight: Text | None = None
+    time: Text | None = None
+    time_hierarchy: Text | None = None
+    timezone: Text | None = None
+    by: Text | None = None  # columns, with commas between them
+    preset: Text | None = None
+    k: Annotated[int, read_by(parse_k)] = DEFAULT_K
+    k_weight: Annotated[Literal["auto"] | float | None, read_by(parse_k_weight)] = None
+    min_tiles: Annotated[int, read_by(parse_min_tiles)] = 1
+    loss: Text = DEFAULT_LOSS
+    max_suppression: Share = None
+    elsewhere: bool = False
+    totals: bool = False
+    remainders: bool = False
+
+    def places(self, files: Files) -> dict[str, Json]:
+        """Return which trips are counted between which places, for the worker: equal settings give equal texts."""
+        return self.model_dump(include={*_TRIP_NAMES, "columns"}) | {
+            "trips": str(files[self.trips].path),
+            "zones": self.zones_path(files),
+        }
+
+    def demand(self) -> dict[str, Json]:
+        """Return what is asked of the method, as `frontier` takes it; a preset stands for its k."""
+        asked = self.model_dump(include={"method", "options", *_CROWD_NAMES})
+        return asked if self.preset is None else asked | {"k": None}
+
+    def steer(self) -> dict[str, Json]:
+        """Return what else `anonymize` takes."""
+        return self.model_dump(include=set(_STEER_NAMES))
+
+    def order(self, files: Files) -> dict[str, Json]:
+        """Return what the worker is told to do."""
+        return {
+            "places": self.places(files),
+            "demand": self.demand(),
+            "steer": self.steer(),
+            "report": self.report,
+            "folder": None,
+        }
+
+    def command(self, files: Files) -> str:
+        """Return the command line that gives the same release, ready for a shell."""
+        start = ["flowveil", "anonymize", path_of(files[self.trips].name), "-o", OUTPUT]
+        asked = self.changed(*_TRIP_NAMES, "method", *self._crowd(), *_STEER_NAMES, "report")
+        options = {"zones": self.zones_name(files), **asked, "option": self.options}
+        return command_line(start, options, self.columns)
+
+    def python(self, files: Files) -> str:
+        """Return lines of Python that give the same release."""
+        trips = path_of(files[self.trips].name)
+        counted = self.changed(*(name for name in _TRIP_NAMES if name != "grid"))
+        asked = self.changed(*self._crowd(), *_STEER_NAMES)
+        grid = [] if self.grid is None else [self.grid]
+        return "\n".join(
+            [
+                "import flowveil as fv",
+                "",
+                f"trips = {call('fv.read_trips', trips, *([self.columns] if self.columns else []))}",
+                f"flows = {call('fv.build_flows', Name('trips'), *grid, zones=self.zones_name(files), **counted)}",
+                f"release = {call('fv.anonymize', Name('flows'), self.method, **asked, options=self.options)}",
+                call("release.write", OUTPUT, report=self.report),
+                call("fv.verify", OUTPUT, Name("trips")),
+            ]
+        )
+
+    def _crowd(self) -> tuple[str, ...]:
+        return tuple(name for name in _CROWD_NAMES if name != "k" or self.preset is None)
 
 
-def _column(name: str) -> str:
-    if "," in name or name != name.strip():
-        raise InputError(f"the column {name!r} cannot be mapped", "rename it: its name has a comma or blanks at an end")
-    return name
+class Points(Settings):
+    """What a few budgets give."""
 
-
-def _number(value: float) -> str:
-    return repr(int(value)) if value == int(value) else repr(value)
+    budgets: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=5)]

@@ -1,4 +1,4 @@
-"""What the app's worker does: look at columns, count flows, follow a frontier, make a release."""
+"""What the app's worker does: look at columns, count flows, follow a frontier, make releases."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 import flowveil as fv
-from flowveil._app.picture import picture
+from flowveil._app.checks import refuse_bombs
+from flowveil._app.making import RELEASE, add_noise, draw, export, merge_paths, private_report, publish
+from flowveil._app.words import in_words
 from flowveil._places import read_zones
 from flowveil._release import read_flows
 
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
 
     Tell = Callable[[str], None]
 
-RELEASE = "out"
 _POINTS = 40  # of a frontier: close enough for a slider
 _KEPT_FLOWS = 2  # counted tables kept at a time: those of the two sides of a comparison
-_MOST_ROWS = {"trips": 2_000_000_000, "zones": 5_000_000}  # a few kilobytes of Parquet can claim any number of rows
-_MOST_BYTES = {"trips": 1_000_000_000_000, "zones": 4_000_000_000}
+_SHOWN_ROWS = 6
+_LONGEST_VALUE = 60  # letters of a value in the preview
 _SHARE_OF_MEMORY = 0.9  # a file that unfolds beyond all bounds must not take the computer with it
 
 
@@ -60,28 +58,19 @@ class Tasks:
     def run(self, kind: str, arguments: dict[str, Json], tell: Tell) -> dict[str, Json]:
         """Do one task; `tell` hears what is being done."""
         tasks: dict[str, Callable[..., dict[str, Json]]] = {
-            "columns": self.columns,
-            "zones": self.zones,
+            "columns": _columns,
+            "zones": _zones,
             "count": self.count,
             "frontier": self.frontier,
+            "points": self.points,
+            "before": self.before,
             "anonymize": self.anonymize,
+            "noise": add_noise,
+            "paths": merge_paths,
+            "export": export,
+            "private": private_report,
         }
         return tasks[kind](tell, **arguments)
-
-    def columns(self, tell: Tell, path: str) -> dict[str, Json]:
-        """Return the columns of a file of trips and which of them are understood."""
-        tell("looking at the columns")
-        _refuse_bombs(path, "trips")
-        trips = fv.read_trips(path)
-        return {"columns": list(trips.available), "known": trips.columns}
-
-    def zones(self, tell: Tell, path: str, columns: dict[str, str]) -> dict[str, Json]:
-        """Return how many zones a file holds and its columns."""
-        tell("looking at the zones")
-        _refuse_bombs(path, "zones")
-        table = read_zones(path, None, columns)
-        drawn = sum(shape is not None for shape in table.geometry)
-        return {"zones": len(table.ids), "columns": list(table.columns), "shapes": drawn}
 
     def count(self, tell: Tell, places: dict[str, Json]) -> dict[str, Json]:
         """Count the flows and return what was found and what could not be used."""
@@ -91,7 +80,8 @@ class Tasks:
             "rows": story.rows,
             "dropped": story.dropped,
             "outside_bbox": story.outside_bbox,
-            "notes": list(story.notes),
+            "unknown_zones": len(story.unknown_zones),
+            "notes": [in_words(note) for note in story.notes],
             "trips": flows.total,
             "pairs": len(flows),
             "persons": None if flows.people is None else int(flows.people.person.max()) + 1,
@@ -102,6 +92,35 @@ class Tasks:
         flows = self._flows(tell, places)
         tell(f"following the frontier of {demand['method']}")
         return {"trips": flows.total, "points": fv.frontier(flows, points=_POINTS, **demand).to_pylist()}
+
+    def points(
+        self,
+        tell: Tell,
+        places: dict[str, Json],
+        demand: dict[str, Json],
+        steer: dict[str, Json],
+        budgets: list[float],
+        folder: str,
+    ) -> dict[str, Json]:
+        """Draw what a few budgets give, none of which is exceeded; one that cannot be kept is left out."""
+        flows = self._flows(tell, places)
+        found: list[Json] = []
+        for budget in budgets:
+            tell(f"drawing what leaving out {budget:.3g} of the trips gives" if budget else "drawing all trips")
+            try:
+                release = fv.anonymize(flows, **demand, **steer | {"max_suppression": budget})
+            except fv.PromiseError:
+                continue
+            draw(release, Path(folder), str(len(found)))
+            found.append({"budget": budget, "metrics": release.metrics()})
+        return {"points": found}
+
+    def before(self, tell: Tell, places: dict[str, Json], folder: str) -> dict[str, Json]:
+        """Draw the true flows between tiles, of all times and groups. Private: no crowd is asked for."""
+        flows = self._flows(tell, places | dict.fromkeys(("time", "time_hierarchy", "timezone", "by")))
+        tell("drawing the trips as they are")
+        draw(fv.anonymize(flows, "suppression", k=1), Path(folder), "before")
+        return {"trips": flows.total}
 
     def anonymize(
         self,
@@ -117,19 +136,12 @@ class Tasks:
         flows = self._flows(tell, places)
         tell(f"anonymizing {flows.total:,} trips with {demand['method']}")
         release = fv.anonymize(flows, **demand, **steer)
-        tell("writing the release")
-        written = release.write(Path(folder) / RELEASE, report=report)
-        tell("verifying the release against the trips")
-        verification = fv.verify(written, places["trips"])
-        tell("drawing the map")
-        (Path(folder) / "picture.json").write_text(json.dumps(picture(read_flows(written))), encoding="utf-8")
-        return {
+        facts = publish(tell, release, folder, places["trips"], report=report)
+        draw(read_flows(Path(folder) / RELEASE), Path(folder), "picture")
+        return facts | {
             "metrics": release.metrics(),
             "total": flows.total,
-            "promise": release.manifest["promise_text"],
-            "absence": release.manifest["absence"],
-            "checks": list(verification.checks),
-            "notes": list(release.notes),
+            "notes": [in_words(note) for note in release.notes],
         }
 
     def _flows(self, tell: Tell, places: dict[str, Json]) -> fv.Flows:
@@ -142,6 +154,29 @@ class Tasks:
         return self.counted[key]
 
 
+def _columns(tell: Tell, path: str) -> dict[str, Json]:
+    """Return the columns of a file of trips, which of them are understood, and a few rows as they are written."""
+    tell("looking at the columns")
+    refuse_bombs(path, "trips")
+    trips = fv.read_trips(path)
+    rows = [[_short(value) for value in row.values()] for row in trips.head(_SHOWN_ROWS).to_pylist()]
+    return {"columns": list(trips.available), "known": trips.columns, "rows": rows}
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _zones(tell: Tell, path: str, columns: dict[str, str]) -> dict[str, Json]:
+    """Return how many zones a file holds and its columns."""
+    tell("looking at the zones")
+    refuse_bombs(path, "zones")
+    table = read_zones(path, None, columns)
+    drawn = sum(shape is not None for shape in table.geometry)
+    return {"zones": len(table.ids), "columns": list(table.columns), "shapes": drawn}
+
+
 def _count(
     trips: str,
     columns: dict[str, str],
@@ -150,22 +185,7 @@ def _count(
     by: str | None,
     **options: Any,  # of build_flows
 ) -> fv.Flows:
-    _refuse_bombs(trips, "trips")
+    refuse_bombs(trips, "trips")
     if zones is not None:
-        _refuse_bombs(zones, "zones")
+        refuse_bombs(zones, "zones")
     return fv.build_flows(fv.read_trips(trips, columns or None), grid, zones=zones, by=by or (), **options)
-
-
-def _refuse_bombs(path: str, kind: str) -> None:
-    """Raise if a Parquet file claims more rows or bytes than anyone has."""
-    if not path.endswith((".parquet", ".pq")):
-        return
-    try:
-        about = pq.read_metadata(path)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise fv.InputError(f"the Parquet file cannot be read: {error}", "write the file again") from None
-    expanded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
-    if about.num_rows > _MOST_ROWS[kind] or expanded > _MOST_BYTES[kind]:
-        raise fv.InputError(
-            f"the file claims {about.num_rows:,} rows and {expanded / 1e9:,.0f} GB", "use the command line for it"
-        )

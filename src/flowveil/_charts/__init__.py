@@ -3,6 +3,17 @@
 from flowveil._charts.areas import areas_svg
 from flowveil._charts.comparison import comparison_svg
 from flowveil._charts.curves import distributions_svg
+from flowveil._charts.displays import PRIVATE, DrawnTable, bars_svg, table_html
 from flowveil._charts.frontier import frontier_svg, frontier_text
 
-__all__ = ["areas_svg", "comparison_svg", "distributions_svg", "frontier_svg", "frontier_text"]
+__all__ = [
+    "PRIVATE",
+    "DrawnTable",
+    "areas_svg",
+    "bars_svg",
+    "comparison_svg",
+    "distributions_svg",
+    "frontier_svg",
+    "frontier_text",
+    "table_html",
+]

@@ -101,7 +101,7 @@ def compare(
     parse_comparison(methods, k, **keywords)
     flows = trips.flows()
     with _live() as watch:
-        table = fv.compare(flows, methods, k, watch=watch, **keywords)
+        table = fv.compare(flows, methods, k, watch=watch, **keywords).table
     if output is not None:
         folder = write_comparison(table, output, f"{flows.total:,} trips, k = {k}", overwrite=overwrite)
         note(f"wrote compare.parquet, compare.md and compare.svg in {folder.name}/; they are private")

@@ -2,10 +2,11 @@
 
 from flowveil._compare.comparison import MOST_SECONDS, compare, parse_comparison, parse_time_limit
 from flowveil._compare.folder import check_target, write_comparison
-from flowveil._compare.table import Row, markdown, shown
+from flowveil._compare.table import Comparison, Row, markdown, shown
 
 __all__ = [
     "MOST_SECONDS",
+    "Comparison",
     "Row",
     "check_target",
     "compare",

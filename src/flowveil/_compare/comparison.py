@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from flowveil._compare.limits import limited_row
-from flowveil._compare.table import make_table
+from flowveil._compare.table import Comparison, make_table
 from flowveil._engine import FileSource
 from flowveil._errors import InputError
 from flowveil._flows import check_flows
@@ -31,8 +31,6 @@ from flowveil._problem import make_requirement
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import pyarrow as pa
-
     from flowveil._compare.table import Row
     from flowveil._flows import Flows
     from flowveil._methods import Value
@@ -47,7 +45,7 @@ _ANONYMITY = "k-anonymity"
 _LEAST_SECONDS = 1e-9
 
 
-class Comparison(NamedTuple):
+class Asked(NamedTuple):
     """What is compared: all of it was checked, but for what depends on flows."""
 
     methods: list[str]
@@ -90,8 +88,10 @@ def compare(
     memory_limit: str | int | None = None,
     verify: bool = False,
     watch: Watch | None = None,
-) -> pa.Table:
+) -> Comparison:
     """Return one row a method: what it loses, what it costs, what it promises. Private, like all metrics.
+
+    It can be used as a pyarrow table and draws itself in a notebook.
 
     methods: names, or "all" for every method that promises k-anonymity. Each runs in a process of its own; one that
     fails, or passes `time_limit` (seconds) or `memory_limit` (e.g. "2GB", or bytes), is a row that says so.
@@ -136,7 +136,7 @@ def compare(
                 watch(rows, name, seconds, memory)
 
         rows.append({"method": name, **limited_row(sent, job, asked.time_limit, asked.memory_limit, look)})
-    return make_table(rows)
+    return Comparison(make_table(rows))
 
 
 def parse_comparison(
@@ -153,11 +153,11 @@ def parse_comparison(
     time_limit: float = MOST_SECONDS,
     memory_limit: str | int | None = None,
     verify: bool = False,
-) -> Comparison:
+) -> Asked:
     """Return what is compared, or raise on what no flows could fulfill."""
     noise = None if epsilon is None else parse_epsilon(epsilon)
     names = _names(methods, noise)
-    return Comparison(
+    return Asked(
         names,
         choose_k(k, None, None),
         parse_max_suppression(max_suppression),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
+
+from flowveil._charts import PRIVATE, DrawnTable, comparison_svg, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,20 +57,45 @@ _HEADINGS = {
 }
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(DrawnTable):
+    """One row a method, as a table that draws itself; `table` is the pyarrow table.
+
+    >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
+    >>> fv.compare(flows, "suppression", k=5)["flows"].to_pylist()
+    [6]
+    """
+
+    table: pa.Table
+
+    def __repr__(self) -> str:
+        return markdown(self.table)
+
+    def _repr_html_(self) -> str:
+        """Show the table and the chart in a notebook. Private."""
+        rows = [_told(row) for row in self.table.to_pylist()]
+        text = table_html("Methods side by side", list(_HEADINGS.values()), rows, PRIVATE)
+        return text + comparison_svg(self.table, "What methods lose")
+
+
 def make_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table; what a row does not have is null."""
     return pa.Table.from_pylist([{name: row.get(name) for name in SCHEMA.names} for row in rows], SCHEMA)
 
 
-def markdown(table: pa.Table) -> str:
+def markdown(table: pa.Table | Comparison) -> str:
     """Return a comparison as a Markdown table; a method without a result says why."""
     lines = [list(_HEADINGS.values()), ["---"] + ["---:"] * (len(_HEADINGS) - 1)]
-    for row in table.to_pylist():
-        cells = [shown(name, row[name]) for name in _HEADINGS]
-        if row["status"] != DONE:
-            cells[1] = f"{row['status']}: {row['note']}".replace("|", "/")
-        lines.append(cells)
+    lines += [[cell.replace("|", "/") for cell in _told(row)] for row in table.to_pylist()]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _told(row: Row) -> list[str]:
+    """Return a row as people write it; a method without a result says why."""
+    cells = [shown(name, row[name]) for name in _HEADINGS]
+    if row["status"] != DONE:
+        cells[1] = f"{row['status']}: {row['note']}"
+    return cells
 
 
 def shown(name: str, value: Cell) -> str:

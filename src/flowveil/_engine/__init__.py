@@ -2,7 +2,7 @@
 
 from flowveil._engine.aggregate import Aggregate, Labels
 from flowveil._engine.condition import Condition, check_condition, describe_input, without_errors
-from flowveil._engine.duckdb import column_names
+from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.node_pairs import Nodes, Tree
@@ -40,6 +40,7 @@ __all__ = [
     "counting",
     "describe_input",
     "fingerprint",
+    "first_rows",
     "open_source",
     "read_samples",
     "scan",

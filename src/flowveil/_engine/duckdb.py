@@ -118,6 +118,14 @@ def column_names(source: Source) -> tuple[str, ...]:
     return names
 
 
+def first_rows(source: Source, most: int) -> pa.Table:
+    """Return a few rows of a source as they are written; values of CSV files are text."""
+    with connection(source) as con:
+        table = relation(con, source, types(con, source) if _is_csv(source) else ())
+        rows: pa.Table = con.sql(f"SELECT * FROM {table} LIMIT {most:d}").to_arrow_table()
+        return rows
+
+
 def types(con: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
     """Return the DuckDB type of each column."""
     if isinstance(source, StreamSource) and source.kinds is not None:

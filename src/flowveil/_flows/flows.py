@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from flowveil._charts import PRIVATE, bars_svg, table_html
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
 from flowveil._flows.people import Measures, People
@@ -49,6 +51,18 @@ def _undivided() -> pa.Table:
     return pa.table({})
 
 
+_STEPS = (1, 2, 5, 10, 20, 50)  # trips of a pair of tiles, from which on
+
+
+def _crowds_svg(trips: IntArray) -> str:
+    """Draw how many trips lie in pairs of tiles with few of them: those are what a release has to hide."""
+    share = np.bincount(np.searchsorted(_STEPS, trips, side="right") - 1, trips, len(_STEPS)) / max(trips.sum(), 1)
+    names = [f"{low}" if high - low == 1 else f"{low} to {high - 1}" for low, high in pairwise(_STEPS)]
+    names.append(f"{_STEPS[-1]} or more")
+    bars = [(name, part, f"{part:.0%}") for name, part in zip(names, share.tolist(), strict=True)]
+    return bars_svg("Share of trips by how many share their pair of tiles", bars)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Flows:
     """Trips by pair of tiles, with one hierarchy of places for each end.
@@ -83,6 +97,18 @@ class Flows:
     def __repr__(self) -> str:
         parts = f" in {self.matrix_count:,} matrices" if self.matrix_count > 1 else ""
         return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}>"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was counted, and how few trips share a pair of tiles. Private."""
+        story = self.provenance
+        facts = [("trips", f"{self.total:,}"), ("pairs of tiles", f"{len(self):,}")]
+        if self.matrix_count > 1:
+            facts.append(("steps of time or groups", f"{self.matrix_count:,}"))
+        facts.append(
+            ("persons", "not known: k counts trips") if story.unit is None else ("persons", f"by {story.unit}")
+        )
+        facts += [(f"rows dropped: {reason}", f"{rows:,}") for reason, rows in story.dropped.items()]
+        return table_html("Flows between tiles", (), facts, PRIVATE) + _crowds_svg(self.trips)
 
     @cached_property
     def total(self) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from flowveil._charts import frontier_svg, frontier_text
+from flowveil._charts import DrawnTable, frontier_svg, frontier_text
 from flowveil._errors import InputError
 from flowveil._flows import check_flows
 from flowveil._methods import methods, own_options, parse_points
@@ -18,7 +18,6 @@ from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flowveil._arrays import ArrowTable, ChunkedColumn
     from flowveil._flows import Flows
     from flowveil._methods import FrontierPoint, Method, Value
 
@@ -34,7 +33,7 @@ _SCHEMA = pa.schema(_KINDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier:
+class Frontier(DrawnTable):
     """A table that draws itself: all that a pyarrow table can do goes to `table`, and Arrow reads it as one.
 
     pyarrow tables cannot be subclassed, so `isinstance(..., pa.Table)` is false; `pa.table(frontier)` is the table.
@@ -46,21 +45,6 @@ class Frontier:
 
     table: pa.Table
     method: str
-
-    def __getattr__(self, name: str) -> Any:  # whatever a table of Arrow has
-        if name.startswith("__"):  # copying and pickling ask before there is a table
-            raise AttributeError(name)
-        return getattr(self.table, name)
-
-    def __getitem__(self, key: int | str) -> ChunkedColumn:
-        return self.table[key]
-
-    def __len__(self) -> int:
-        return int(self.table.num_rows)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        stream = cast("ArrowTable", self.table)  # which the stubs leave untyped
-        return stream.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return frontier_text(self.table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,26 +14,72 @@ if TYPE_CHECKING:
 COORDINATES = ("start_lon", "start_lat", "end_lon", "end_lat")
 ZONES = ("origin", "destination")
 
-# Names under which others keep the same thing: flowmap.blue (dest), scikit-mobility (flow, lng), taxi commissions.
+# Names under which others keep the same thing: flowmap.blue (dest), scikit-mobility (flow, lng), taxi commissions,
+# bike-sharing systems (start station longitude). Capitals, blanks and signs between words make no difference.
 _KNOWN: dict[str, tuple[str, ...]] = {
-    "start_lon": ("start_lng", "start_longitude", "origin_lon", "origin_lng", "pickup_longitude", "lng_o"),
-    "start_lat": ("start_latitude", "origin_lat", "pickup_latitude", "lat_o"),
+    "start_lon": (
+        "start_lng",
+        "start_longitude",
+        "origin_lon",
+        "origin_lng",
+        "origin_longitude",
+        "pickup_longitude",
+        "pickup_centroid_longitude",
+        "start_station_longitude",
+        "from_longitude",
+        "lng_o",
+    ),
+    "start_lat": (
+        "start_latitude",
+        "origin_lat",
+        "origin_latitude",
+        "pickup_latitude",
+        "pickup_centroid_latitude",
+        "start_station_latitude",
+        "from_latitude",
+        "lat_o",
+    ),
     "end_lon": (
         "end_lng",
         "end_longitude",
         "destination_lon",
         "dest_lon",
         "destination_lng",
+        "destination_longitude",
         "dropoff_longitude",
+        "dropoff_centroid_longitude",
+        "end_station_longitude",
+        "to_longitude",
         "lng_d",
     ),
-    "end_lat": ("end_latitude", "destination_lat", "dest_lat", "dropoff_latitude", "lat_d"),
-    "origin": ("origin_zone", "origin_id", "start_zone", "PULocationID"),
-    "destination": ("dest", "destination_zone", "destination_id", "dest_id", "end_zone", "DOLocationID"),
+    "end_lat": (
+        "end_latitude",
+        "destination_lat",
+        "dest_lat",
+        "destination_latitude",
+        "dropoff_latitude",
+        "dropoff_centroid_latitude",
+        "end_station_latitude",
+        "to_latitude",
+        "lat_d",
+    ),
+    "origin": ("origin_zone", "origin_id", "start_zone", "PULocationID", "start_station_id", "from_station_id"),
+    "destination": (
+        "dest",
+        "destination_zone",
+        "destination_id",
+        "dest_id",
+        "end_zone",
+        "DOLocationID",
+        "end_station_id",
+        "to_station_id",
+    ),
     "count": ("flow",),
     "start_time": (
         "start_datetime",
         "started_at",
+        "starttime",
+        "trip_start_timestamp",
         "departure_time",
         "pickup_datetime",
         "lpep_pickup_datetime",
@@ -57,17 +104,22 @@ def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> di
             if column not in available:
                 raise UnknownNameError("column", column, available)
             recognized[name] = column
-    lower = Counter(column.lower() for column in available)
-    by_lower = {column.lower(): column for column in available if lower[column.lower()] == 1}
+    alike = Counter(_plain(column) for column in available)
+    by_plain = {_plain(column): column for column in available if alike[_plain(column)] == 1}
     for name, others in _KNOWN.items():
         if name not in (mapping or {}):
             match = next((column for column in (name, *others) if column in available), None)
             match = match or next(
-                (by_lower[other.lower()] for other in (name, *others) if other.lower() in by_lower), None
+                (by_plain[_plain(other)] for other in (name, *others) if _plain(other) in by_plain), None
             )
             if match is not None:
                 recognized[name] = match
     return recognized
+
+
+def _plain(name: str) -> str:
+    """Return a name as it sounds: `Start Station Longitude` is `start_station_longitude`."""
+    return re.sub(r"[\W_]+", "_", name.strip().lower())
 
 
 def needed(recognized: Mapping[str, str], available: Sequence[str], *, by_zone: bool) -> tuple[str, ...]:

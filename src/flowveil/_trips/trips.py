@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from flowveil import _engine as engine
-from flowveil._options import parse_columns
+from flowveil._charts import table_html
+from flowveil._options import parse_columns, parse_whole
 from flowveil._trips.columns import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pyarrow as pa
+
+_SHOWN = 40  # columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +31,25 @@ class Trips:
     columns: dict[str, str]  # meaning -> column of the input
     where: engine.Condition | None
     mapping: dict[str, str]  # what the user mapped
+
+    def head(self, rows: int = 5) -> pa.Table:
+        """Return the first rows as they are written, to look at them. Private, as trips are.
+
+        rows: how many at most. Of CSV files all values are text; the condition is not applied.
+
+        >>> fv.read_trips("trips.parquet").head(2).num_rows
+        2
+        """
+        return engine.first_rows(self.source, parse_whole(rows, "rows", "it is a number of rows, 1 or more"))
+
+    def _repr_html_(self) -> str:
+        """Show the columns in a notebook: no row was read yet."""
+        meanings = {column: meaning for meaning, column in self.columns.items()}
+        rows = [(column, meanings.get(column, "")) for column in self.available[:_SHOWN]]
+        more = len(self.available) - _SHOWN
+        told = [f"{more:,} more columns are not shown"] if more > 0 else []
+        told += [] if self.where is None else ["only rows that fulfill the condition are read"]
+        return table_html(f"Trips, {len(self.available):,} columns", ("column", "is"), rows, "; ".join(told))
 
 
 TripsLike: TypeAlias = "Trips | engine.Readable"  # trips, or what they are read from

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,10 @@ class Verification:
     where: str | None = None  # the condition on these rows: no others were looked at
     columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was checked."""
+        return _html(f"Verified: {self.flows:,} flows against {self.trips_read:,} rows", self.checks, self.where)
+
 
 @dataclass(frozen=True)
 class TrajectoryVerification:
@@ -36,3 +41,14 @@ class TrajectoryVerification:
     unsupported: float  # share of (member, sample) pairs in which the member was not seen
     where: str | None = None  # the condition on the samples: no others were looked at
     columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was checked."""
+        return _html(f"Verified: {self.groups:,} groups of {self.users:,} users", self.checks, self.where)
+
+
+def _html(title: str, checks: tuple[str, ...], where: str | None) -> str:
+    """Return what holds as a list; a condition on the input is said, since nothing else was looked at."""
+    items = "".join(f"<li>{escape(check)}</li>" for check in checks)
+    limit = "" if where is None else f"<small>Only rows with {escape(where)} were looked at.</small>"
+    return f"<div><b>&#10003; {escape(title)}</b><ul>{items}</ul>{limit}</div>"

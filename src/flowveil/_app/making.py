@@ -1,0 +1,103 @@
+"""Releases of all kinds: written, verified and drawn; and what is made of them afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import flowveil as fv
+from flowveil._app.checks import refuse_bombs
+from flowveil._app.picture import picture
+from flowveil._app.words import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flowveil._folder import Json
+
+    Tell = Callable[[str], None]
+
+RELEASE = "out"
+
+
+def add_noise(
+    tell: Tell,
+    trips: str,
+    method: str,
+    epsilon: float,
+    options: dict[str, str],
+    counting: dict[str, Any],  # of add_noise
+    folder: str,
+    *,
+    report: bool,
+) -> dict[str, Json]:
+    """Make, write, verify and draw a release with noise. What it tells may be published: it is computed from there."""
+    refuse_bombs(trips, "trips")
+    release = fv.add_noise(trips, method, epsilon, options=options, tell=tell, **counting)
+    facts = publish(tell, release, folder, None, report=report)
+    draw(release, Path(folder), "picture")
+    return facts | {"counts": len(release.counts), "noisy_total": int(release.counts.sum())}
+
+
+def merge_paths(
+    tell: Tell,
+    trips: str,
+    reading: dict[str, Any],  # of read_trajectories
+    grouping: dict[str, Any],  # of trajectories.anonymize
+    folder: str,
+    *,
+    report: bool,
+) -> dict[str, Json]:
+    """Make, write, verify and draw a release of trajectories."""
+    tell("reading samples")
+    refuse_bombs(trips, "trips")
+    data = fv.trajectories.read_trajectories(trips, **reading)
+    release = fv.trajectories.anonymize(data, tell=tell, **grouping)
+    facts = publish(tell, release, folder, trips, report=report)
+    draw(release, Path(folder), "picture")
+    audit = release.audit
+    counts = {name: value for name, value in audit.items() if isinstance(value, int | float)}
+    return facts | {"paths": counts, "notes": [in_words(note) for note in audit["notes"]]}
+
+
+def publish(
+    tell: Tell,
+    release: fv.Release | fv.NoisyRelease | fv.trajectories.TrajectoryRelease,
+    folder: str,
+    trips: str | None,
+    *,
+    report: bool,
+) -> dict[str, Json]:
+    """Write and verify a release and return what it promises; trips: against which, None for noise."""
+    tell("writing the release")
+    written = release.write(Path(folder) / RELEASE, report=report)
+    tell("verifying the release against the trips" if trips else "verifying the release")
+    verification = fv.verify(written, trips)
+    tell("drawing the map")
+    promised = release.manifest
+    return {
+        "promise": promised["promise_text"],
+        "absence": promised.get("absence", ""),
+        "checks": list(verification.checks),
+        "notes": [],
+    }
+
+
+def draw(release: fv.Release | fv.NoisyRelease | fv.trajectories.TrajectoryRelease, folder: Path, name: str) -> None:
+    """Write the picture of a release into a folder."""
+    (folder / f"{name}.json").write_text(json.dumps(picture(release)), encoding="utf-8")
+
+
+def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:
+    """Write a release in a format of other tools."""
+    tell(f"writing {to}")
+    made = fv.export(release, to, Path(folder) / f"flows.{to}" if to in {"gpkg", "omx"} else Path(folder) / to)
+    return {"flows": made.flows, "left_out": made.left_out}
+
+
+def private_report(tell: Tell, release: str, trips: str) -> dict[str, Json]:
+    """Write the page that shows what was lost, beside the release."""
+    tell("comparing the release with the trips")
+    fv.report(release, trips, overwrite=True)
+    return {}
