@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Show: TypeAlias = Callable[[Files], "Content"]
 
 FORMAT = "flowveil-report/2"
-_DESCRIPTION = ("title", "period", "publisher", "license", "contact", "unit_label")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +55,8 @@ class Content:
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
-            "description": _description(self.manifest),
             "findings": findings(self.scene),
         }
-
-
-def _description(manifest: Mapping[str, Json]) -> dict[str, str]:
-    """Return what the publisher says about the release, in its own words."""
-    told = manifest.get("description", {})
-    return {name: str(told[name]) for name in _DESCRIPTION if told.get(name)}
 
 
 _FLOW_WORDS = {"movements": "flows", "amount": "trips", "counted": "trips", "title": "Published flows"}

@@ -57,8 +57,8 @@ def page(
     fields = {
         "policy": f"default-src 'none'; script-src {_fingerprint(program)}; style-src {_fingerprint(style)}",
         "generator": escape(numbers["software"]),
-        "title": escape(f"{_title(numbers, words)} · flowveil"),
-        "heading": escape(_title(numbers, words)),
+        "title": escape(f"{words['title']} · flowveil"),
+        "heading": escape(words["title"]),
         "about": _about(numbers["description"]),
         "findings": _list(numbers["findings"]),
         "look": look.value,
@@ -107,10 +107,6 @@ def show(value: float | None) -> str:
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.{_SIGNIFICANT}g}" if abs(value) < 10_000 else f"{value:,.0f}"
-
-
-def _title(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
-    return numbers["description"].get("title") or words["title"]
 
 
 def _about(description: Mapping[str, str]) -> str:
