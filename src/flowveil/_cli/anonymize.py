@@ -16,6 +16,7 @@ from flowveil._cli.options import (
     DemandOptions,
     DescriptionOptions,
     ElsewhereFlag,
+    Ground,
     Output,
     Overwrite,
     Report,
@@ -30,6 +31,7 @@ from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
 from flowveil._release import parse_demand
+from flowveil._report import check_ground
 
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
@@ -58,6 +60,7 @@ def anonymize(
         bool, typer.Option("--remainders", help="Let a flow count all other trips after finer flows inside it.")
     ] = False,
     report: Report = False,
+    ground: Ground = None,
     totals: Annotated[
         bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")
     ] = False,
@@ -72,6 +75,7 @@ def anonymize(
 ) -> None:
     """Turn trips into flows that are safe to publish."""
     check_target(output, overwrite=overwrite)
+    check_ground(ground, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
         "elsewhere": elsewhere,
@@ -89,7 +93,7 @@ def anonymize(
             noisy = fv.add_noise(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
-            folder = noisy.write(output, overwrite=overwrite, report=report)
+            folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)
@@ -115,7 +119,7 @@ def anonymize(
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
         release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords, **said)
         doing("writing")
-        folder = release.write(output, overwrite=overwrite, report=report)
+        folder = release.write(output, overwrite=overwrite, report=report, ground=ground)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
 
 

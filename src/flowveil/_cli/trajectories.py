@@ -17,6 +17,7 @@ from flowveil._cli.options import (
     AsJson,
     Columns,
     DescriptionOptions,
+    Ground,
     Output,
     Overwrite,
     ReleaseFolder,
@@ -32,6 +33,7 @@ from flowveil._engine import describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
 from flowveil._options import Keywords, parse_description, parse_users
+from flowveil._report import check_ground
 from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
@@ -91,10 +93,12 @@ def anonymize(
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
     report: Report = False,
+    ground: Ground = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
     check_target(output, overwrite=overwrite)
+    check_ground(ground, report=report)
     keywords: Keywords = {
         "variant": variant,
         "max_extent": max_extent,
@@ -108,7 +112,7 @@ def anonymize(
         doing("reading")
         data = samples.read()
         release = paths.anonymize(data, k, tell=doing, **keywords, **said)
-        folder = release.write(output, overwrite=overwrite, report=report)
+        folder = release.write(output, overwrite=overwrite, report=report, ground=ground)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
     typer.echo(_summary(release))

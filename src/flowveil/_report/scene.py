@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._places import square_kilometers
+from flowveil._report.ground import WORLD_GROUND, Ground
 from flowveil._report.outlines import draw, draw_rings
-from flowveil._report.shoreline import land
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -49,6 +49,7 @@ class Scene:
     amounts: dict[str, IntArray]  # by movement; the first is the one that is drawn
     keys: tuple[Key, ...] = ()
     remainder: BoolArray | None = None  # by movement: finer ones inside it were taken out; None where there are none
+    ground: Ground = WORLD_GROUND  # what it is drawn on
     sizes: FloatArray = field(init=False)  # km2, NaN where an area has no outline
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class Scene:
             "sides": list(self.sides),
             "view": view,
             "step": step,
-            "land": draw_rings(_surroundings(whole, view), step),
+            "land": draw_rings(self.ground.around(_wide(whole, view), view), step),
             "outlines": outlines,
             "areas": {
                 "id": [self.names[area] for area in used.tolist()],
@@ -173,12 +174,7 @@ def _widened(box: list[float], share: float) -> list[float]:
     ]
 
 
-def _surroundings(whole: list[float], view: list[float]) -> list[list[list[float]]]:
-    """Return land around what can be seen, with points as close as suits both views."""
-    wide = _widened(_widened([min(whole[0], view[0]), min(whole[1], view[1]), *_far(whole, view)], 0.5), 0.5)
-    side = max(view[2] - view[0], view[3] - view[1]) * max(wide[2] - wide[0], wide[3] - wide[1])
-    return land(*wide, step=float(np.sqrt(side)) / 1_500)
-
-
-def _far(whole: list[float], view: list[float]) -> list[float]:
-    return [max(whole[2], view[2]), max(whole[3], view[3])]
+def _wide(whole: list[float], view: list[float]) -> list[float]:
+    """Return a box around what can be seen."""
+    far = [max(whole[2], view[2]), max(whole[3], view[3])]
+    return _widened(_widened([min(whole[0], view[0]), min(whole[1], view[1]), *far], 0.5), 0.5)
