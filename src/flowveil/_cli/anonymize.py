@@ -13,6 +13,7 @@ from flowveil._cli.noise import NoiseOptions
 from flowveil._cli.noise import summary as noise_summary
 from flowveil._cli.options import (
     NUMBER,
+    ContextFile,
     DemandOptions,
     DescriptionOptions,
     ElsewhereFlag,
@@ -61,6 +62,7 @@ def anonymize(
     ] = False,
     report: Report = False,
     ground: Ground = None,
+    context: ContextFile = None,
     totals: Annotated[
         bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")
     ] = False,
@@ -75,7 +77,7 @@ def anonymize(
 ) -> None:
     """Turn trips into flows that are safe to publish."""
     check_target(output, overwrite=overwrite)
-    check_ground(ground, report=report)
+    check_ground(ground, context, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
         "elsewhere": elsewhere,
@@ -93,7 +95,7 @@ def anonymize(
             noisy = fv.add_noise(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
-            folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground)
+            folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)
@@ -119,7 +121,7 @@ def anonymize(
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
         release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords, **said)
         doing("writing")
-        folder = release.write(output, overwrite=overwrite, report=report, ground=ground)
+        folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
 
 

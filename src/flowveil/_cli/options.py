@@ -50,6 +50,10 @@ Ground = Annotated[
     str | None,
     typer.Option("--ground", metavar="NAME", help="Shores of the report: world (default), or full (extra maps)."),
 ]
+ContextFile = Annotated[
+    str | None,
+    typer.Option("--context", metavar="FILE", help="Rivers, roads: GeoJSON or GeoParquet that the report shows."),
+]
 ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
 ZoneName = Annotated[
     str | None, typer.Option("--zone-name", metavar="COL", help="Column of the zones that names them ('' for none).")

@@ -40,6 +40,7 @@ def report(
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     ground: str | None = None,
+    context: ZonesLike | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write the report of a release folder and return its path.
@@ -48,7 +49,8 @@ def report(
     the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
     options (zones, columns, where) come from the audit file beside the release unless they are given.
     overwrite: replace a report that is there. ground: the shores that it is drawn on: "world" (default), or with the
-    extra `maps` "full", which is as fine far from cities as near them.
+    extra `maps` "full", which is as fine far from cities as near them. context: rivers, roads and the like to show, a
+    table or file of lines and areas, whose column `layer` says what they are; `verify` then needs it, too.
 
     >>> fv.report("release", overwrite=True).name
     'report.html'
@@ -64,10 +66,10 @@ def report(
     if trips is None:
         if zones is not None or columns or where:
             raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
-        chosen = choose_ground(ground or "world")
+        chosen = choose_ground("world" if ground is None else ground, context)
         return add_report(folder, check, _made(lambda: make_report(record.show, files, chosen)))
-    if ground is not None:
-        raise InputError("a ground was given with the input", "leave out --ground: the private report has its own")
+    if ground is not None or context is not None:
+        raise InputError("a ground was given with the input", "leave it out: the private report has its own")
     options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
     losses = record.losses(folder, trips, **options)
     losses["tables"] += _input(folder, trips, where)

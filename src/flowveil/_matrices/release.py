@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from flowveil._matrices.laplace import Listed
     from flowveil._matrices.mosaic import Leaves
     from flowveil._methods import Value
+    from flowveil._places import ZonesLike
     from flowveil._report import Content
     from flowveil._trips import TripsLike
 
@@ -63,12 +64,18 @@ class NoisyRelease:
         return f"<NoisyRelease: {len(self.counts):,} counts by {self.manifest.get('method')}>"
 
     def write(
-        self, path: str | Path, *, overwrite: bool = False, report: bool = False, ground: str | None = None
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        report: bool = False,
+        ground: str | None = None,
+        context: ZonesLike | None = None,
     ) -> Path:
         """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html.
 
         path: the folder. overwrite: replace a release that is there.
-        ground: what the report is drawn on, as for `report`.
+        ground, context: what the report is drawn on, as for `report`.
 
         >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
         >>> folder = fv.add_noise(matrix, "uniform").write("one-box")
@@ -77,7 +84,7 @@ class NoisyRelease:
         """
         if self.ledger is None:
             raise InputError("a release that was read back cannot be written again", "copy its folder")
-        shown = choose_report(self._show, report=report, ground=ground)
+        shown = choose_report(self._show, report=report, ground=ground, context=context)
         return write_folder(path, self._files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flowveil._flows import Flows
     from flowveil._folder import Manifest
     from flowveil._measure import Metrics, Published
+    from flowveil._places import ZonesLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,13 +77,19 @@ class Release:
         return metrics(self.source, self.published, promise["k"] if k is None else k, tiles, k_weight=held)
 
     def write(
-        self, path: str | Path, *, overwrite: bool = False, report: bool = False, ground: str | None = None
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        report: bool = False,
+        ground: str | None = None,
+        context: ZonesLike | None = None,
     ) -> Path:
         """Write the folder and, beside it, the private files (audit, assignment); all of it or nothing.
 
         report: with report.html in the folder, which shows what can be computed from it.
         path: the folder. overwrite: replace a release that is there.
-        ground: what the report is drawn on, as for `report`.
+        ground, context: what the report is drawn on, as for `report`.
 
         >>> release = fv.anonymize(fv.build_flows("trips.parquet", "h3:7", unit="person_id"), k=5)
         >>> sorted(path.name for path in release.write("out", report=True).iterdir())
@@ -90,7 +97,7 @@ class Release:
         """
         check_target(path, overwrite=overwrite)  # before any work
         private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}
-        shown = choose_report(flows_content, report=report, ground=ground)
+        shown = choose_report(flows_content, report=report, ground=ground, context=context)
         return write_folder(path, self._files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from flowveil._folder import Files, Json
+    from flowveil._places import ZonesLike
     from flowveil._report.figures import Figure
     from flowveil._report.scene import Scene
 
@@ -55,6 +56,7 @@ class Content:
             "meanings": {figure.name: figure.meaning for figure in self.figures},
             "credits": credits_of(self.manifest),
             "ground": str(self.scene.ground),
+            "context": [] if self.scene.ground.context is None else self.scene.ground.context.styles,
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
@@ -123,17 +125,23 @@ def make_report(show: Show, files: Files, ground: Ground = WORLD_GROUND) -> str:
     return page(content.numbers(), content.scene.as_json(), content.words)
 
 
-def choose_report(show: Show, *, report: bool, ground: str | None) -> Callable[[Files], str] | None:
-    """Return what makes the report of a release, None if none is asked for; ground: the name of what it is drawn on."""
-    chosen = check_ground(ground, report=report)
+def choose_report(
+    show: Show, *, report: bool, ground: str | None, context: ZonesLike | None
+) -> Callable[[Files], str] | None:
+    """Return what makes the report of a release, None if none is asked for; ground, context: what it is drawn on."""
+    chosen = check_ground(ground, context, report=report)
     return partial(make_report, show, ground=chosen) if report else None
 
 
-def check_ground(ground: str | None, *, report: bool) -> Ground:
+def check_ground(ground: str | None, context: ZonesLike | None = None, *, report: bool) -> Ground:
     """Return the ground of a report, or raise if it is unknown, not installed, or given without a report."""
-    if not check_flag(report, "report") and ground is not None:
-        raise InputError("a ground was given, but no report is asked for", "add --report, or leave out --ground")
-    return choose_ground(WORLD if ground is None else ground)
+    if not check_flag(report, "report"):
+        for name, value in (("ground", ground), ("context", context)):
+            if value is not None:
+                raise InputError(
+                    f"a {name} was given, but no report is asked for", f"add --report, or leave out --{name}"
+                )
+    return choose_ground(WORLD if ground is None else ground, context)
 
 
 def make_private_report(show: Show, files: Files, losses: Mapping[str, Json]) -> str:

@@ -13,11 +13,13 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._options import parse_choice
+from flowveil._report.context import Context, read_context
 from flowveil._report.shoreline import cut, world_rings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from flowveil._places import ZonesLike
     from flowveil._report.shoreline import Ring
 
 WORLD, FULL = "world", "full"
@@ -29,10 +31,11 @@ _NEAR, _FAR = 2_000, 600  # points that can be told apart along a side: of the f
 
 @dataclass(frozen=True)
 class Ground:
-    """Shores of one source."""
+    """Shores of one source, and what the publisher shows beside a release."""
 
     name: str = WORLD
     edition: str = _WORLD_EDITION
+    context: Context | None = None
 
     def __str__(self) -> str:
         return f"{self.name}/{self.edition}"
@@ -49,15 +52,16 @@ class Ground:
 WORLD_GROUND = Ground()
 
 
-def choose_ground(name: object) -> Ground:
-    """Return the ground of a name, or raise if it is unknown or not installed."""
+def choose_ground(name: object = WORLD, context: ZonesLike | None = None) -> Ground:
+    """Return the ground of a name with a context, or raise if it is unknown, not installed, or cannot be read."""
+    shown = None if context is None else read_context(context)
     if parse_choice(name, "ground", (WORLD, FULL)) == WORLD:
-        return WORLD_GROUND
+        return Ground(context=shown)
     try:
         edition = version(_PACKAGE)
     except PackageNotFoundError:
         raise InputError("the full ground is not installed", "pip install 'flowveil[maps]'") from None
-    return Ground(FULL, edition)
+    return Ground(FULL, edition, shown)
 
 
 @cache

@@ -97,6 +97,7 @@ class Scene:
             "view": view,
             "step": step,
             "land": draw_rings(self.ground.around(_wide(whole, view), view), step),
+            "context": self._context(whole, view, step),
             "outlines": outlines,
             "areas": {
                 "id": [self.names[area] for area in used.tolist()],
@@ -117,6 +118,10 @@ class Scene:
             ],
             "remainder": None if self.remainder is None else self.remainder[shown].tolist(),
         }
+
+    def _context(self, whole: list[float], view: list[float], step: float) -> list[dict[str, Json]]:
+        context = self.ground.context
+        return [] if context is None else context.around(_wide(whole, view), view, step)
 
     def _extent(self, used: IntArray) -> list[float]:
         """Return the bounds of all areas that can be drawn; the whole world if there are none."""

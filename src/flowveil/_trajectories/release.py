@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._folder import Description, Promise, Settings
+    from flowveil._places import ZonesLike
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
@@ -78,12 +79,18 @@ class TrajectoryRelease:
         return f"<TrajectoryRelease: {self.trajectories.num_rows:,} samples by {self.manifest.get('method')}>"
 
     def write(
-        self, path: str | Path, *, overwrite: bool = False, report: bool = False, ground: str | None = None
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        report: bool = False,
+        ground: str | None = None,
+        context: ZonesLike | None = None,
     ) -> Path:
         """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html.
 
         path: the folder. overwrite: replace a release that is there.
-        ground: what the report is drawn on, as for `report`.
+        ground, context: what the report is drawn on, as for `report`.
 
         >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
         >>> folder = fv.trajectories.anonymize(data, k=2).write("shared", overwrite=True)
@@ -91,7 +98,7 @@ class TrajectoryRelease:
         ['manifest.json', 'trajectories.parquet']
         """
         private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
-        shown = choose_report(trajectories_content, report=report, ground=ground)
+        shown = choose_report(trajectories_content, report=report, ground=ground, context=context)
         return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

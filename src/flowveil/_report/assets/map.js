@@ -3,7 +3,7 @@
 
 class Outline {
   // Rings in degrees, x east and y north on the map, relative to the middle of the view: small numbers draw exactly.
-  constructor(rings, step, middle) {
+  constructor(rings, step, middle, closed = true) {
     this.rings = rings.map((ring) => {
       const points = new Float64Array(ring.length);
       let x = 0,
@@ -31,7 +31,7 @@ class Outline {
           Math.max(this.box[3], y),
         ];
       }
-      this.path.closePath();
+      if (closed) this.path.closePath();
     }
   }
 
@@ -56,6 +56,11 @@ class FlowMap extends Sheet {
     this.scene = scene;
     this.outlines = scene.outlines.map((rings) => new Outline(rings, scene.step, this.middle));
     this.land = new Outline(scene.land, scene.step, this.middle);
+    this.around = scene.context.map(({ style, areas, lines }) => ({
+      style,
+      areas: new Outline(areas, scene.step, this.middle),
+      lines: new Outline(lines, scene.step, this.middle, false),
+    }));
     const areas = scene.areas;
     this.centers = areas.lon.map((lon, row) => (lon === null ? null : this.local(lon, areas.lat[row])));
     this.order = areas.id.map((_, row) => row).sort((a, b) => (areas.km2[b] || 0) - (areas.km2[a] || 0));
@@ -120,7 +125,17 @@ class FlowMap extends Sheet {
     this.world();
     context.fillStyle = colors.land;
     context.fill(this.land.path, "evenodd");
+    for (const { style, areas } of this.around) {
+      context.fillStyle = style === "water" ? colors.sea : colors.dark ? "#24331f" : "#dce8d3";
+      context.fill(areas.path, "evenodd");
+    }
     this.drawAreas();
+    this.world();
+    for (const { style, lines } of this.around) {
+      context.strokeStyle = style === "river" || style === "water" ? "#56b4e9" : colors.dark ? "#9aa7b2" : "#6b7782";
+      context.lineWidth = (style === "river" || style === "road" ? 1.2 : 0.7) / this.scale;
+      context.stroke(lines.path);
+    }
     context.strokeStyle = colors.coast;
     context.lineWidth = 0.8 / this.scale;
     this.world();
