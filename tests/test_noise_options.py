@@ -17,7 +17,7 @@ FRAMES = [*CELLS, "--max-trips-per-person", "1", "--frames", "morning=7-8"]
 TILES = ["--grid", "h3:5"]
 WAYS = {"cells": CELLS, "frames": FRAMES, "tiles": TILES, "laplace": ["--method", "laplace", *TILES]}
 DESCRIPTION = {"title", "period", "publisher", "license", "contact", "unit_label"}
-EVERYWHERE = {"query", "columns", "where", "memory", "report", "overwrite", "option"} | DESCRIPTION
+EVERYWHERE = {"query", "columns", "where", "memory", "report", "ground", "context", "overwrite", "option"} | DESCRIPTION
 NEEDED = {"source", "output", "bbox", "epsilon", "method"}
 USED = {
     "cells": EVERYWHERE | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},

@@ -167,7 +167,7 @@ def test_a_report_of_a_release_that_was_replaced(made, tmp_path, monkeypatch):
     other = fv.anonymize(fv.build_flows(made / "trips.parquet", "h3:6", unit="person_id"), k=30)
     start("report", made, tmp_path)
 
-    def replaced(_show, _files):
+    def replaced(_show, _files, _ground):
         other.write(tmp_path / "flows", overwrite=True)
         return "a page"
 

@@ -30,7 +30,7 @@ from flowveil._folder import Files, Kind, read_files
 from flowveil._kinds import RECORDS, report_numbers
 from flowveil._report import flows_content, make_inline, make_report, trajectories_content
 from flowveil._report.outlines import draw
-from flowveil._report.shoreline import _rings, land
+from flowveil._report.shoreline import land, world_rings
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 from tests.drawing import block, numbers, rows, running
 
@@ -389,10 +389,10 @@ class TestWriting:
     def test_failing_report_leaves_nothing(self, city_trips, tmp_path, monkeypatch):
         """When the report cannot be made, there is no folder either."""
 
-        def fail(_show, _files):
-            raise MemoryError
+        def fail(_show, _files, *, ground):
+            raise MemoryError(ground)
 
-        monkeypatch.setattr("flowveil._release.release.make_report", fail)
+        monkeypatch.setattr("flowveil._report.content.make_report", fail)
         release = fv.anonymize(fv.build_flows(city_trips, "h3:7", unit="person_id"))
 
         with pytest.raises(MemoryError):
@@ -757,7 +757,7 @@ class TestDrawing:
 
         found = _even_odd(land(*view, step=step))
 
-        near = [ring for ring, bounds in _rings() if box(*bounds).intersects(box(*view))]
+        near = [ring for ring, bounds in world_rings() if box(*bounds).intersects(box(*view))]
         expected = _even_odd(near, box(*view))
         assert found.symmetric_difference(expected).area <= 1e-4 * box(*view).area
 
@@ -780,7 +780,7 @@ class TestDrawing:
 
 def _is_land(lon, lat):
     """Return which points an odd number of rings hold."""
-    shapes = [Polygon(ring) for ring, _ in _rings()]
+    shapes = [Polygon(ring) for ring, _ in world_rings()]
     points = shapely.points(lon, lat)
     ring, point = shapely.STRtree(points).query(shapes)
     held = [shapely.contains_xy(shapes[r], lon[p], lat[p]) for r, p in zip(ring, point, strict=True)]

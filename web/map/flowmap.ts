@@ -66,9 +66,18 @@ export class FlowMap extends Sheet {
     this.world();
     context.fillStyle = colors.land;
     context.fill(this.ground.land.path, 'evenodd');
+    for (const {style, areas} of this.ground.context) {
+      context.fillStyle = style === 'water' ? colors.sea : colors.dark ? '#24331f' : '#dce8d3';
+      context.fill(areas.path, 'evenodd');
+    }
     this.drawDensity();
     this.drawAreas();
     this.world();
+    for (const {style, lines} of this.ground.context) {
+      context.strokeStyle = style === 'river' || style === 'water' ? '#56b4e9' : colors.dark ? '#9aa7b2' : '#6b7782';
+      context.lineWidth = (style === 'river' || style === 'road' ? 1.2 : 0.7) / this.scale;
+      context.stroke(lines.path);
+    }
     context.strokeStyle = colors.coast;
     context.lineWidth = 0.8 / this.scale;
     context.stroke(this.ground.land.path);

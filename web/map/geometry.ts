@@ -24,6 +24,7 @@ export class Outline {
     rings: Float64Array[],
     step: number,
     readonly middle: Point,
+    private readonly closed = true,
   ) {
     this.rings = rings.map((ring) => {
       const points = new Float64Array(ring.length);
@@ -56,7 +57,7 @@ export class Outline {
         if (place) path.lineTo(ring[place], -ring[place + 1]);
         else path.moveTo(ring[place], -ring[place + 1]);
       }
-      path.closePath();
+      if (this.closed) path.closePath();
     }
     return path;
   }

@@ -9,7 +9,7 @@ import {segments} from './controls';
 import {element, find} from './text';
 import {unpack, unpackSteps} from './unpack';
 
-interface Maps extends Pick<SceneJson, 'sides' | 'view' | 'step' | 'land' | 'outlines' | 'outline' | 'km2'> {
+interface Maps extends Pick<SceneJson, 'sides' | 'view' | 'step' | 'land' | 'context' | 'outlines' | 'outline' | 'km2'> {
   side: string;
   before: string;
   left_over: number; // tiles that are too many to draw

@@ -24,6 +24,7 @@ export interface SceneJson {
   view: number[];
   step: number;
   land: Packed;
+  context: {style: string; areas: Packed; lines: Packed}[]; // what the publisher shows beside the release
   outlines: Packed;
   outline: string;
   km2: (number | null)[];
@@ -80,12 +81,18 @@ export class Ground {
   readonly middle: Point;
   readonly outlines: Outline[];
   readonly land: Outline;
+  readonly context: {style: string; areas: Outline; lines: Outline}[];
 
-  constructor(readonly json: Pick<SceneJson, 'view' | 'step' | 'land' | 'outlines'>) {
+  constructor(readonly json: Pick<SceneJson, 'view' | 'step' | 'land' | 'context' | 'outlines'>) {
     const [west, south, east, top] = json.view;
     this.middle = {x: (west + east) / 2, y: (north(south) + north(top)) / 2};
     this.outlines = unpackOutlines(json.outlines).map((rings) => new Outline(rings, json.step, this.middle));
     this.land = new Outline(unpackOutlines(json.land)[0] ?? [], json.step, this.middle);
+    this.context = json.context.map(({style, areas, lines}) => ({
+      style,
+      areas: new Outline(unpackOutlines(areas)[0] ?? [], json.step, this.middle),
+      lines: new Outline(unpackOutlines(lines)[0] ?? [], json.step, this.middle, false),
+    }));
   }
 
   // West, south, east and north of a box on the map.

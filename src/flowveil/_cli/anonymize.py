@@ -13,9 +13,11 @@ from flowveil._cli.noise import NoiseOptions
 from flowveil._cli.noise import summary as noise_summary
 from flowveil._cli.options import (
     NUMBER,
+    ContextFile,
     DemandOptions,
     DescriptionOptions,
     ElsewhereFlag,
+    Ground,
     Output,
     Overwrite,
     RemaindersFlag,
@@ -31,6 +33,7 @@ from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
 from flowveil._release import parse_demand
+from flowveil._report import check_ground
 
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
@@ -57,6 +60,8 @@ def anonymize(
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
     report: Report = False,
+    ground: Ground = None,
+    context: ContextFile = None,
     totals: Annotated[
         bool, typer.Option("--totals", help="With --by: publish all groups together too, where that is safe.")
     ] = False,
@@ -71,6 +76,7 @@ def anonymize(
 ) -> None:
     """Turn trips into flows that are safe to publish."""
     check_target(output, overwrite=overwrite)
+    check_ground(ground, context, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
         "elsewhere": elsewhere,
@@ -88,7 +94,7 @@ def anonymize(
             noisy = fv.add_noise(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
-            folder = noisy.write(output, overwrite=overwrite, report=report)
+            folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)
@@ -114,7 +120,7 @@ def anonymize(
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
         release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords, **said)
         doing("writing")
-        folder = release.write(output, overwrite=overwrite, report=report)
+        folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
 
 

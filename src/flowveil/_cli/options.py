@@ -46,6 +46,14 @@ Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Fol
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
+Ground = Annotated[
+    str | None,
+    typer.Option("--ground", metavar="NAME", help="Shores of the report: world (default), or full (extra maps)."),
+]
+ContextFile = Annotated[
+    str | None,
+    typer.Option("--context", metavar="FILE", help="Rivers, roads: GeoJSON or GeoParquet that the report shows."),
+]
 ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
 ZoneName = Annotated[
     str | None, typer.Option("--zone-name", metavar="COL", help="Column of the zones that names them ('' for none).")

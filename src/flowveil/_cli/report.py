@@ -23,16 +23,18 @@ def report(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    ground: options.Ground = None,
+    context: options.ContextFile = None,
     overwrite: options.OverwriteFile = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Draw a release as one page that needs no network: report.html in its folder, safe to publish."""
     trips = options.with_query(against, query)
     if as_json:
-        if any((against, zones, columns, where)):
+        if any((against, zones, columns, where, ground, context)):
             raise InputError(
                 "--json prints what is safe to publish",
-                "leave out --against, --zones, --columns and --where; see flowveil evaluate",
+                "leave out --against and all other options; see flowveil evaluate",
             )
         print_json(report_numbers(folder))
         return
@@ -40,7 +42,8 @@ def report(
         doing("drawing")
         if against is not None:
             options.tell_input(folder, columns, where)
-        path = fv.report(folder, trips, zones=zones, columns=columns, where=where, overwrite=overwrite)
+        shown = {"ground": ground, "context": context}
+        path = fv.report(folder, trips, zones=zones, columns=columns, where=where, **shown, overwrite=overwrite)
     if against is None:
         typer.echo(f"wrote {path.name} in {path.parent} (safe to publish)")
     else:

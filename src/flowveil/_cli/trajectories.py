@@ -16,7 +16,9 @@ from flowveil._cli.options import (
     Against,
     AsJson,
     Columns,
+    ContextFile,
     DescriptionOptions,
+    Ground,
     Output,
     Overwrite,
     ReleaseFolder,
@@ -32,6 +34,7 @@ from flowveil._engine import describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
 from flowveil._options import Keywords, parse_description, parse_users
+from flowveil._report import check_ground
 from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
@@ -91,10 +94,13 @@ def anonymize(
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
     report: Report = False,
+    ground: Ground = None,
+    context: ContextFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
     check_target(output, overwrite=overwrite)
+    check_ground(ground, context, report=report)
     keywords: Keywords = {
         "variant": variant,
         "max_extent": max_extent,
@@ -108,7 +114,7 @@ def anonymize(
         doing("reading")
         data = samples.read()
         release = paths.anonymize(data, k, tell=doing, **keywords, **said)
-        folder = release.write(output, overwrite=overwrite, report=report)
+        folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
     typer.echo(_summary(release))
@@ -118,12 +124,17 @@ def anonymize(
 
 @app.command("verify")
 def verify(
-    folder: ReleaseFolder, against: Against, columns: Columns = None, where: Where = None, as_json: AsJson = False
+    folder: ReleaseFolder,
+    against: Against,
+    columns: Columns = None,
+    where: Where = None,
+    context: ContextFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check every promise of a release on the samples it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
-        result = paths.verify(folder, against, columns=columns, where=where)
+        result = paths.verify(folder, against, columns=columns, where=where, context=context)
     if as_json:
         numbers = {"groups": result.groups, "users": result.users}
         told = {"where": result.where, "columns": result.columns}

@@ -26,13 +26,15 @@ def verify(
     beside: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Another release of the same data: are the two safe together?")
     ] = None,
+    context: options.ContextFile = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
         trips = options.with_query(against, query)
-        result = fv.verify(folder, trips, zones=zones, places=places, columns=columns, where=where, beside=beside)
+        given = {"zones": zones, "places": places, "columns": columns, "where": where}
+        result = fv.verify(folder, trips, **given, beside=beside, context=context)
     if as_json:
         counts = {"flows": result.flows} if isinstance(result, fv.Verification) else {"groups": result.groups}
         told = {"where": result.where, "columns": result.columns}

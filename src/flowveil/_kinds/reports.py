@@ -18,7 +18,7 @@ from flowveil._folder import (
 )
 from flowveil._kinds.operations import check_options
 from flowveil._kinds.records import RECORDS
-from flowveil._report import make_private_report, make_report
+from flowveil._report import choose_ground, make_private_report, make_report
 from flowveil._trips import Trips
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def report(
     zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    ground: str | None = None,
+    context: ZonesLike | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write the report of a release folder and return its path.
@@ -46,7 +48,9 @@ def report(
     Without trips it is report.html in the folder and shows only what can be computed from there: safe to publish. With
     the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
     options (zones, columns, where) come from the audit file beside the release unless they are given.
-    overwrite: replace a report that is there.
+    overwrite: replace a report that is there. ground: the shores that it is drawn on: "world" (default), or with the
+    extra `maps` "full", which is as fine far from cities as near them. context: rivers, roads and the like to show, a
+    table or file of lines and areas, whose column `layer` says what they are; `verify` then needs it, too.
 
     >>> fv.report("release", overwrite=True).name
     'report.html'
@@ -62,7 +66,10 @@ def report(
     if trips is None:
         if zones is not None or columns or where:
             raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
-        return add_report(folder, check, _made(lambda: make_report(record.show, files)))
+        chosen = choose_ground("world" if ground is None else ground, context)
+        return add_report(folder, check, _made(lambda: make_report(record.show, files, chosen)))
+    if ground is not None or context is not None:
+        raise InputError("a ground was given with the input", "leave it out: the private report has its own")
     options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
     losses = record.losses(folder, trips, **options)
     losses["tables"] += _input(folder, trips, where)

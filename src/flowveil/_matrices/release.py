@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -24,9 +23,9 @@ from flowveil._matrices.points import Matrix
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
 from flowveil._noise import Ledger
-from flowveil._options import DescriptionOptions, check_flag, parse_description, parse_epsilon, spelled
+from flowveil._options import DescriptionOptions, parse_description, parse_epsilon, spelled
 from flowveil._places import area_ids, areas_of_nodes
-from flowveil._report import cells_content, make_inline, make_report, noisy_flows_content
+from flowveil._report import cells_content, choose_report, make_inline, noisy_flows_content
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from flowveil._matrices.laplace import Listed
     from flowveil._matrices.mosaic import Leaves
     from flowveil._methods import Value
+    from flowveil._places import ZonesLike
     from flowveil._report import Content
     from flowveil._trips import TripsLike
 
@@ -63,10 +63,19 @@ class NoisyRelease:
     def __repr__(self) -> str:
         return f"<NoisyRelease: {len(self.counts):,} counts by {self.manifest.get('method')}>"
 
-    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        report: bool = False,
+        ground: str | None = None,
+        context: ZonesLike | None = None,
+    ) -> Path:
         """Write the folder and, beside it, the private audit file; all of it or nothing. report: with report.html.
 
         path: the folder. overwrite: replace a release that is there.
+        ground, context: what the report is drawn on, as for `report`.
 
         >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
         >>> folder = fv.add_noise(matrix, "uniform").write("one-box")
@@ -75,7 +84,7 @@ class NoisyRelease:
         """
         if self.ledger is None:
             raise InputError("a release that was read back cannot be written again", "copy its folder")
-        shown = partial(make_report, self._show) if check_flag(report, "report") else None
+        shown = choose_report(self._show, report=report, ground=ground, context=context)
         return write_folder(path, self._files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

@@ -103,6 +103,12 @@ def read_points(source: ZonesLike, what: str) -> tuple[dict[str, list[str | None
     return {name: _as_text(table, name) for name in table.column_names}, lon, lat
 
 
+def read_shapes(source: ZonesLike, what: str) -> tuple[dict[str, list[str | None]], npt.NDArray[np.object_]]:
+    """Read a table or file of shapes: every column as text, and shapes in degrees; what: how messages call them."""
+    table, geometry = _load(source, what)
+    return {name: _as_text(table, name) for name in table.column_names}, geometry
+
+
 def _find_names(texts: Mapping[str, list[str | None]], id_name: str) -> str | None:
     """Return the column that holds names, going by what it is called."""
     named = {name.casefold(): name for name in reversed(list(texts)) if name != id_name and any(texts[name])}

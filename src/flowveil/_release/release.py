@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
 from flowveil._measure import metrics
-from flowveil._options import check_flag
 from flowveil._release.audit import make_audit
-from flowveil._report import flows_content, make_inline, make_report
+from flowveil._report import choose_report, flows_content, make_inline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from flowveil._flows import Flows
     from flowveil._folder import Manifest
     from flowveil._measure import Metrics, Published
+    from flowveil._places import ZonesLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,11 +76,20 @@ class Release:
         held = promise.get("k_weight") if k_weight is None else k_weight
         return metrics(self.source, self.published, promise["k"] if k is None else k, tiles, k_weight=held)
 
-    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        report: bool = False,
+        ground: str | None = None,
+        context: ZonesLike | None = None,
+    ) -> Path:
         """Write the folder and, beside it, the private files (audit, assignment); all of it or nothing.
 
         report: with report.html in the folder, which shows what can be computed from it.
         path: the folder. overwrite: replace a release that is there.
+        ground, context: what the report is drawn on, as for `report`.
 
         >>> release = fv.anonymize(fv.build_flows("trips.parquet", "h3:7", unit="person_id"), k=5)
         >>> sorted(path.name for path in release.write("out", report=True).iterdir())
@@ -88,7 +97,7 @@ class Release:
         """
         check_target(path, overwrite=overwrite)  # before any work
         private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}
-        shown = partial(make_report, flows_content) if check_flag(report, "report") else None
+        shown = choose_report(flows_content, report=report, ground=ground, context=context)
         return write_folder(path, self._files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

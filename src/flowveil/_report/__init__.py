@@ -4,6 +4,8 @@ from flowveil._report.check import CHECKED_REPORT, check_report
 from flowveil._report.content import (
     Content,
     cells_content,
+    check_ground,
+    choose_report,
     flows_content,
     make_inline,
     make_private_report,
@@ -14,6 +16,7 @@ from flowveil._report.content import (
 from flowveil._report.document import show
 from flowveil._report.drawing import ground
 from flowveil._report.flows import floats
+from flowveil._report.ground import choose_ground
 from flowveil._report.keys import label
 from flowveil._report.packing import pack, pack_steps
 from flowveil._report.scene import NOWHERE, Scene
@@ -25,7 +28,10 @@ __all__ = [
     "Content",
     "Scene",
     "cells_content",
+    "check_ground",
     "check_report",
+    "choose_ground",
+    "choose_report",
     "floats",
     "flows_content",
     "ground",

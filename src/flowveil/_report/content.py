@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from flowveil._errors import InputError
 from flowveil._folder import AREAS, CELLS, FLOWS, TRAJECTORIES
+from flowveil._options import check_flag
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
 from flowveil._report.document import Look, page
 from flowveil._report.drawing import drawing
 from flowveil._report.findings import findings
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
+from flowveil._report.ground import WORLD, WORLD_GROUND, Ground, choose_ground
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
 from flowveil._report.words import command, credits_of, not_protected
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from flowveil._folder import Files, Json
+    from flowveil._places import ZonesLike
     from flowveil._report.figures import Figure
     from flowveil._report.scene import Scene
 
@@ -52,6 +57,8 @@ class Content:
             "figures": {figure.name: figure.value for figure in self.figures},
             "meanings": {figure.name: figure.meaning for figure in self.figures},
             "credits": credits_of(self.manifest),
+            "ground": str(self.scene.ground),
+            "context": [] if self.scene.ground.context is None else self.scene.ground.context.styles,
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
@@ -119,10 +126,30 @@ def trajectories_content(files: Files) -> Content:
     )
 
 
-def make_report(show: Show, files: Files) -> str:
+def make_report(show: Show, files: Files, ground: Ground = WORLD_GROUND) -> str:
     """Return the report of a release as one HTML document that needs nothing else; show: what its kind shows."""
     content = show(files)
+    content = replace(content, scene=replace(content.scene, ground=ground))
     return page(content.numbers(), drawing(content.scene), content.words)
+
+
+def choose_report(
+    show: Show, *, report: bool, ground: str | None, context: ZonesLike | None
+) -> Callable[[Files], str] | None:
+    """Return what makes the report of a release, None if none is asked for; ground, context: what it is drawn on."""
+    chosen = check_ground(ground, context, report=report)
+    return partial(make_report, show, ground=chosen) if report else None
+
+
+def check_ground(ground: str | None, context: ZonesLike | None = None, *, report: bool) -> Ground:
+    """Return the ground of a report, or raise if it is unknown, not installed, or given without a report."""
+    if not check_flag(report, "report"):
+        for name, value in (("ground", ground), ("context", context)):
+            if value is not None:
+                raise InputError(
+                    f"a {name} was given, but no report is asked for", f"add --report, or leave out --{name}"
+                )
+    return choose_ground(WORLD if ground is None else ground, context)
 
 
 def make_private_report(show: Show, files: Files, losses: Mapping[str, Json]) -> str:

@@ -10,7 +10,6 @@ from flowveil._report.hours import hours
 from flowveil._report.outlines import draw, draw_boxes, draw_rings, find_step
 from flowveil._report.packing import pack, pack_boxes, pack_outlines, pack_steps
 from flowveil._report.scene import NOWHERE, significant, widened
-from flowveil._report.shoreline import land
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
@@ -49,8 +48,9 @@ def drawing(scene: Scene) -> dict[str, Json]:
 
 
 def ground(scene: Scene) -> dict[str, Json]:
-    """Return sides, view, land and outlines."""
-    whole, view = scene.extent(), scene.view()
+    """Return sides, view, land, what the publisher shows beside the release, and outlines."""
+    view = scene.view()
+    wide = _wide(scene.extent(), view)
     extent = max(view[2] - view[0], view[3] - view[1])
     if scene.spans is not None:  # every box once: there are too many for outlines
         step, outlines = find_step(extent), None
@@ -63,7 +63,8 @@ def ground(scene: Scene) -> dict[str, Json]:
         "sides": list(scene.sides),
         "view": view,
         "step": step,
-        "land": pack_outlines([draw_rings(_surroundings(whole, view), step)]),
+        "land": pack_outlines([draw_rings(scene.ground.around(wide, view), step)]),
+        "context": _context(scene, wide, view, step),
         "outlines": pack_boxes(draw_boxes(scene.shapes, step)) if outlines is None else pack_outlines(outlines),
         "outline": pack_steps(number),
         "km2": [significant(scene.sizes[row]) for row in shaped],
@@ -149,9 +150,13 @@ def _hundredths(deviation: FloatArray) -> IntArray:
     return hundredths
 
 
-def _surroundings(whole: list[float], view: list[float]) -> list[list[list[float]]]:
-    """Return land around what can be seen, with points as close as suits both views."""
+def _wide(whole: list[float], view: list[float]) -> list[float]:
+    """Return a box around what can be seen."""
     far = [max(whole[2], view[2]), max(whole[3], view[3])]
-    wide = widened(widened([min(whole[0], view[0]), min(whole[1], view[1]), *far], 0.5), 0.5)
-    side = max(view[2] - view[0], view[3] - view[1]) * max(wide[2] - wide[0], wide[3] - wide[1])
-    return land(*wide, step=float(np.sqrt(side)) / 1_500)
+    return widened(widened([min(whole[0], view[0]), min(whole[1], view[1]), *far], 0.5), 0.5)
+
+
+def _context(scene: Scene, wide: list[float], view: list[float], step: float) -> list[dict[str, Json]]:
+    context = scene.ground.context
+    layers = [] if context is None else context.around(wide, view, step)
+    return [layer | {part: pack_outlines([layer[part]]) for part in ("areas", "lines")} for layer in layers]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._places import square_kilometers
+from flowveil._report.ground import WORLD_GROUND, Ground
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -58,6 +59,7 @@ class Scene:
     labels: list[str] | None = None  # what people call the areas, where that is not the same as their names
     deviation: FloatArray | None = None  # by movement: standard deviation of its noise; None where there is none
     spans: Spans | None = None  # by movement: when, of samples of trajectories
+    ground: Ground = WORLD_GROUND  # what it is drawn on
     sizes: FloatArray = field(init=False)  # km2, NaN where an area has no outline
 
     def __post_init__(self) -> None:

@@ -12,36 +12,48 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray
+    from collections.abc import Iterable
+    from typing import TypeAlias
+
+    from flowveil._arrays import BoolArray, FloatArray
+
+    Ring: TypeAlias = tuple[FloatArray, tuple[float, ...]]  # open, and west, south, east, north
 
 
 def land(west: float, south: float, east: float, north: float, *, step: float) -> list[list[list[float]]]:
     """Return the rings of land inside a box of degrees as [[lon, lat], ...]; fill them by the even-odd rule.
 
     Lakes are rings inside the land, and islands rings inside lakes.
-
     step: points closer together than so many degrees are left out, and so are smaller rings; about a pixel of the view.
     """
-    return [ring.round(5).tolist() for ring in _cut(west, south, east, north, step)]
+    box = [west, south, east, north]
+    return cut(world_rings(), box, step, near=box, fine=step)
 
 
-def _cut(west: float, south: float, east: float, north: float, step: float) -> list[FloatArray]:
-    rings = []
-    for ring, bounds in _rings():
-        if bounds[0] > east or bounds[2] < west or bounds[1] > north or bounds[3] < south:
+def cut(
+    rings: Iterable[Ring], box: list[float], step: float, *, near: list[float], fine: float
+) -> list[list[list[float]]]:
+    """Return what a box holds of rings, as `land` does; inside the box `near`, `fine` takes the place of the step."""
+    found = []
+    for ring, bounds in rings:
+        if not _meet(bounds, box):
             continue
-        if max(bounds[2] - bounds[0], bounds[3] - bounds[1]) < step:
+        if max(bounds[2] - bounds[0], bounds[3] - bounds[1]) < (fine if _meet(bounds, near) else step):
             continue
-        clipped = _thin(ring, step)
-        for axis, limit, keeps_above in ((0, west, True), (0, east, False), (1, south, True), (1, north, False)):
-            clipped = clip(clipped, axis, limit, keeps_above=keeps_above)
-        if len(clipped) > 2:
-            rings.append(clipped)
-    return rings
+        part = _thin(ring, step, near, fine)
+        for axis, limit, keeps_above in ((0, box[0], True), (0, box[2], False), (1, box[1], True), (1, box[3], False)):
+            part = clip(part, axis, limit, keeps_above=keeps_above)
+        if len(part) > 2:
+            found.append(part.round(5).tolist())
+    return found
+
+
+def _meet(one: tuple[float, ...], other: list[float]) -> bool:
+    return one[0] <= other[2] and one[2] >= other[0] and one[1] <= other[3] and one[3] >= other[1]
 
 
 @cache
-def _rings() -> list[tuple[FloatArray, tuple[float, ...]]]:
+def world_rings() -> list[Ring]:
     """Return all rings, open (the last point is not the first again), with their bounds."""
     path = files("flowveil._report").joinpath("assets", "shore.npz")
     with path.open("rb") as file, np.load(file) as stored:
@@ -53,11 +65,22 @@ def _rings() -> list[tuple[FloatArray, tuple[float, ...]]]:
     return rings
 
 
-def _thin(ring: FloatArray, step: float) -> FloatArray:
-    """Leave out points that fall into the same cell of a fine grid as the one before them."""
-    cell = np.floor(ring / step)
-    kept: FloatArray = ring[np.append(True, (cell[1:] != cell[:-1]).any(axis=1))]
+def _thin(ring: FloatArray, step: float, near: list[float], fine: float) -> FloatArray:
+    """Leave out points that fall into the same cell of a grid as the one before them; the grid is finer near a view."""
+    moved = np.ones(len(ring), bool)
+    moved[1:] = _enter_cells(ring, step)
+    low, high = np.array(near[:2]), np.array(near[2:])
+    inside: BoolArray = np.all((ring >= low) & (ring <= high), axis=1)
+    moved[1:] |= _enter_cells(ring, fine) & inside[1:]
+    kept: FloatArray = ring[moved]
     return kept
+
+
+def _enter_cells(ring: FloatArray, size: float) -> BoolArray:
+    """Return which points but the first lie in another cell than the one before."""
+    cell = np.floor(ring / size)
+    entered: BoolArray = (cell[1:] != cell[:-1]).any(axis=1)
+    return entered
 
 
 def clip(ring: FloatArray, axis: int, limit: float, *, keeps_above: bool) -> FloatArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
@@ -26,8 +25,7 @@ from flowveil._folder import (
     read_files,
     write_folder,
 )
-from flowveil._options import check_flag
-from flowveil._report import make_inline, make_report, trajectories_content
+from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import IntArray
     from flowveil._folder import Description, Promise, Settings
+    from flowveil._places import ZonesLike
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
@@ -79,10 +78,19 @@ class TrajectoryRelease:
     def __repr__(self) -> str:
         return f"<TrajectoryRelease: {self.trajectories.num_rows:,} samples by {self.manifest.get('method')}>"
 
-    def write(self, path: str | Path, *, overwrite: bool = False, report: bool = False) -> Path:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        report: bool = False,
+        ground: str | None = None,
+        context: ZonesLike | None = None,
+    ) -> Path:
         """Write the folder, safe to publish as a whole, and the private files beside it. report: with report.html.
 
         path: the folder. overwrite: replace a release that is there.
+        ground, context: what the report is drawn on, as for `report`.
 
         >>> data = fv.trajectories.read_trajectories("samples.parquet", fv.synthetic.PHONES_BBOX, step="1km,30min")
         >>> folder = fv.trajectories.anonymize(data, k=2).write("shared", overwrite=True)
@@ -90,7 +98,7 @@ class TrajectoryRelease:
         ['manifest.json', 'trajectories.parquet']
         """
         private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
-        shown = partial(make_report, trajectories_content) if check_flag(report, "report") else None
+        shown = choose_report(trajectories_content, report=report, ground=ground, context=context)
         return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:

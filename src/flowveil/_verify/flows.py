@@ -63,6 +63,7 @@ def verify_flows(
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     beside: str | Path | None = None,
+    context: ZonesLike | None = None,
 ) -> Verification:
     """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
 
@@ -104,7 +105,7 @@ def verify_flows(
         other, wider = _open_beside(beside, request, options, (zones, audit, table))
         check_together(wider, layer, other, promise.k, least)
         checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
-    if check_report(folder, flows_content):
+    if check_report(folder, flows_content, context):
         checks.append(CHECKED_REPORT)
     return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
 

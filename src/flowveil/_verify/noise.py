@@ -45,12 +45,16 @@ _CANNOT = "not checked: that the counts carry the noise they should; nobody can 
 
 
 def verify_noisy(
-    release: str | Path, *, zones: ZonesLike | None = None, places: NamedPlacesLike | None = None
+    release: str | Path,
+    *,
+    zones: ZonesLike | None = None,
+    places: NamedPlacesLike | None = None,
+    context: ZonesLike | None = None,
 ) -> Verification:
     """Check structure and budget of a release with noise; raise VerificationError at the first that does not hold.
 
     zones: the zones of a release about zones; by default those that the private audit file names. places: likewise,
-    what areas of a grid are called after.
+    what areas of a grid are called after. context: what the report shows beside the release.
     """
     tables = read_noisy_tables(release)
     if tables.areas is None:
@@ -63,7 +67,7 @@ def verify_noisy(
     _check_projection(tables)
     check_words(tables)
     show = cells_content if tables.areas is None else noisy_flows_content
-    report = (CHECKED_REPORT,) if check_report(tables.folder, show) else ()
+    report = (CHECKED_REPORT,) if check_report(tables.folder, show, context) else ()
     unit = "trip" if tables.manifest["promise"]["unit"] == "trip" else "person"
     checks = (
         "the folder and the manifest hold nothing but what the format lists",

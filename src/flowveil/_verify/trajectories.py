@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._engine import Readable, Samples
+    from flowveil._places import ZonesLike
     from flowveil._verify.trajectory_tables import TrajectoryTables
 
 _FUZZ = 1e-9  # degrees, a tenth of a millimeter: points on an edge may be rounded to either side
@@ -33,12 +34,18 @@ _MINUTE = 60_000_000  # microseconds
 
 
 def verify_trajectories(
-    path: str | Path, against: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+    path: str | Path,
+    against: Readable,
+    *,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    context: ZonesLike | None = None,
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
     path: the folder; against: the samples.
-    columns and where are taken from the private audit file unless they are given.
+    columns and where are taken from the private audit file unless they are given. context: what the report shows beside
+    the release.
 
     >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
     6
@@ -59,7 +66,7 @@ def verify_trajectories(
             "every input row of a member is kept in one sample or counted as suppressed",
             "every sample holds a kept row of a member",
             "no sample is over a threshold",
-            *((CHECKED_REPORT,) if check_report(path, trajectories_content) else ()),
+            *((CHECKED_REPORT,) if check_report(path, trajectories_content, context) else ()),
         ),
         groups=len(boxes.sizes),
         users=int(boxes.sizes.sum()),

@@ -1,0 +1,96 @@
+"""Rivers and roads of the publisher's own on a report: what lies around, and nothing that verify has not seen."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flowveil as fv
+from flowveil._report.context import Context, read_context
+from flowveil.synthetic import CITY_BBOX
+from tests.test_report import block
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RIVER = "LINESTRING (4.4 50.3, 4.6 50.4, 4.8 50.5)"
+PARK = "POLYGON ((4.5 50.35, 4.55 50.35, 4.55 50.4, 4.5 50.4, 4.5 50.35))"
+FAR = "LINESTRING (100 10, 101 11)"
+
+
+def layers(*rows: tuple[str | None, str]) -> pa.Table:
+    """Return a table of shapes."""
+    return pa.table({"Layer": [layer for layer, _ in rows], "geometry": [shape for _, shape in rows]})
+
+
+@pytest.fixture
+def release(city_trips: Path) -> fv.Release:
+    """Make a release."""
+    return fv.anonymize(fv.build_flows(city_trips, "h3:6", bbox=CITY_BBOX), k=20)
+
+
+def test_a_context_is_drawn_and_verified(release: fv.Release, city_trips: Path, tmp_path: Path) -> None:
+    """The page has what lies around by style; verify asks for the file, and refuses any other."""
+    given = layers(("river", RIVER), ("park", PARK), (None, FAR), ("motorway", RIVER), ("road", "POINT (4.5 50.3)"))
+    folder = release.write(tmp_path / "out", report=True, context=given)
+    page = (folder / "report.html").read_text()
+    assert block(page, "numbers")["context"] == ["park", "river", "other"]
+    park, river, other = block(page, "drawing")["scene"]["context"]
+    assert [part["style"] for part in (park, river, other)] == ["park", "river", "other"]
+    assert [len(part["lines"]) for part in (park, river, other)] == [0, 1, 1]
+    assert len(park["areas"]) == 1
+    fv.verify(folder, city_trips, context=given)
+    with pytest.raises(fv.VerificationError, match="publisher's"):
+        fv.verify(folder, city_trips)
+    with pytest.raises(fv.VerificationError, match="not what the other files"):
+        fv.verify(folder, city_trips, context=layers(("river", RIVER), ("park", PARK)))
+    fv.report(folder, overwrite=True)
+    fv.verify(folder, city_trips)
+    with pytest.raises(fv.FlowveilError, match="shows none"):
+        fv.verify(folder, city_trips, context=given)
+
+
+def test_geojson_and_trouble(release: fv.Release, tmp_path: Path) -> None:
+    """A GeoJSON file will do; one without lines, or a context without a report, is an error."""
+    file = tmp_path / "rivers.geojson"
+    shape = {"type": "LineString", "coordinates": [[4.4, 50.3], [4.6, 50.4]]}
+    feature = {"type": "Feature", "properties": {"kind": "river"}, "geometry": shape}
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+    assert read_context(file).styles == ["river"]
+    with pytest.raises(fv.FlowveilError, match="no lines or areas"):
+        read_context(layers(("road", "POINT (4 50)")))
+    with pytest.raises(fv.FlowveilError, match="no report"):
+        release.write(tmp_path / "out", context=file)
+    with pytest.raises(fv.FlowveilError, match="no context file"):
+        release.write(tmp_path / "out", report=True, context="nowhere.geojson")
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=2, max_size=30), st.booleans())
+def test_what_is_inside_is_drawn_where_it_is(points: list[tuple[float, float]], closed: bool) -> None:
+    """Every point inside the box is drawn, true to a cell and a step; nothing is drawn far outside of it."""
+    line = np.array(points)
+    context = Context({"road": [(closed, line)]})
+    box, step = [-1.0, -1.0, 1.0, 1.0], 0.001
+    (layer,) = context.around(box, box, step)
+    drawn = [np.cumsum(np.array(way).reshape(-1, 2), axis=0) * step for way in (*layer["lines"], *layer["areas"])]
+    inside = line[(np.abs(line) < 1).all(axis=1)]
+    if not closed and len(np.unique(np.rint(inside / step), axis=0)) > 2:
+        there = shapely.MultiPoint(np.concatenate(drawn))
+        assert shapely.distance(shapely.points(inside), there).max() <= 4 * step
+    if closed and drawn:
+        assert np.abs(np.concatenate(drawn)).max() <= 1 + step
+
+
+def test_a_large_context_is_thinned() -> None:
+    """A page has at most so many points, whatever the file holds."""
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.uniform(-0.01, 0.01, (200_000, 2)), axis=0) % 1
+    (layer,) = Context({"road": [(False, walk)]}).around([0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], 1e-5)
+    assert 0 < sum(len(way) for way in layer["lines"]) <= 2 * 40_000
