@@ -26,7 +26,7 @@ def main():
     print("rank correlation of the map with true departures")
     with tempfile.TemporaryDirectory() as folder:
         city = Path(folder) / "city.parquet"
-        write_city(city)
+        write_city(city, trips=200_000, persons=5_000)
         measure("synthetic city", city, Path(folder) / "out", "h3:9", bbox=CITY_BBOX, unit="person_id")
         if CABS.is_file():
             measure("SF cabs", CABS, Path(folder) / "cabs", "h3:10")

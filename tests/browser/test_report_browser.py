@@ -154,6 +154,10 @@ def test_a_place_answers(opened, side):
     assert page.text_content("#place-answer").lower() == f"{text}."
     if high > low:
         assert f"({low:,.0f} to {high:,.0f} are sure)" in text
+    # What the pointer is on now is what the legend tells of: where the trips of the place go, or come from.
+    legend, tip = page.text_content("#legend b"), page.locator("#tip")
+    assert "the chosen place" in legend
+    assert tip.is_hidden() or "the chosen place" in tip.inner_text()
     own = [row["trips"] for row in flows if row[side] == name]
     assert page.text_content("#place-own").startswith(f"{sum(own):,} trip")
     page.focus("#map")

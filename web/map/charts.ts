@@ -102,7 +102,7 @@ export function histogram(part: Distribution): HTMLElement {
             y: height - bottom + 16,
             "text-anchor": place === 0 ? "start" : place === count ? "end" : "middle",
           },
-          bound === null ? "" : compact(bound),
+          bound === null ? "≤ 0" : compact(bound),
         ),
       );
   });
@@ -226,8 +226,8 @@ export function frontier(points: [number, number][], chosen: [number, number] | 
   return picture;
 }
 
-// "10 to 15"; the first class of counts with noise has no lower end.
+// "10 to 15"; the first class of counts with noise has no lower end, and ends at zero.
 function className(part: Distribution, place: number): string {
   const [low, high] = [part.bounds[place], part.bounds[place + 1]];
-  return low === null ? `below ${show(high)}` : `${show(low)} to ${show(high)}`;
+  return low === null ? '0 or less' : `${show(low)} to ${show(high)}`;
 }

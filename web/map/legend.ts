@@ -17,6 +17,7 @@ export class Legend implements View {
   update(explorer: Explorer): void {
     const place = find('legend'),
       {state} = explorer;
+    find('tip').hidden = true; // it told of what was shown before
     place.replaceChildren(element('b', {text: colored(explorer)}));
     if (state.layer === 'flows') place.append(this.sizes(explorer));
     else place.append(explorer.shades.picture(explorer.range, state.layer === 'density'));

@@ -2,7 +2,7 @@
 
 import type {Explorer, View} from './explorer';
 import {FlowMap} from './flowmap';
-import {ALL, type Choice, type Tally} from './model';
+import type {Choice, Tally} from './model';
 import {Scale} from './scale';
 import {about, element} from './text';
 
@@ -48,18 +48,14 @@ export class Multiples implements View {
   private parts(way: string): Part[] {
     const {keys} = this.explorer.scene,
       key = keys.findIndex((one) => (way === 'parts of the day' ? one.time : one.name === way)),
-      with_ = (value: number) => {
-        const choice = this.explorer.model.all().map((_, other) => (keys[other].time ? ALL : this.explorer.state.choice[other]));
-        choice[key] = value;
-        return choice;
-      };
+      with_ = (value: number, start = this.explorer.state.choice) => start.map((other, place) => (place === key ? value : other));
     if (keys[key].time)
       return PARTS.map(([title, from, to]) => ({
         title,
         choices: keys[key].hours!.flatMap((hour, value) => (hour !== null && hour >= from && hour < to ? [with_(value)] : [])),
       })).filter((part) => part.choices.length);
     const values = keys[key].values.map((_, value) => value).filter((value) => value !== keys[key].total);
-    const amount = (value: number) => this.explorer.model.total(with_(value)).amount;
+    const amount = (value: number) => this.explorer.model.total(with_(value, this.explorer.model.all())).amount;
     return values
       .sort((a, b) => amount(b) - amount(a))
       .slice(0, MOST)
@@ -93,6 +89,7 @@ export class Multiples implements View {
 
   update(): void {
     if (!this.wanted) return;
+    this.parts(this.wanted).forEach((part, number) => (this.maps[number].part = part));
     const {explorer} = this,
       tallies = this.maps.map(({part}) => this.tally(part)),
       weights = tallies.map((tally) => explorer.model.weights(tally));

@@ -20,6 +20,8 @@ export function sentence(explorer: Explorer, answer: Answer, side: number): stri
     {low, high} = answer;
   if (answer.error > 0)
     return `about ${about(answer.about)} ± ${about(answer.error)} ${amount} ${what} (${about(low)} to ${about(high)} are likely)`;
+  // When a sample of a trajectory was where, within its time, is not known at all.
+  if (explorer.scene.samples && explorer.state.choice[0] !== ALL) return `about ${about(answer.about)} ${amount} ${what}`;
   if (high - low < 0.5) return `${count(Math.round(answer.about), amount)} ${what}`;
   return `about ${about(answer.about)} ${amount} ${what} (${show(Math.round(low))} to ${show(Math.round(high))} are sure)`;
 }

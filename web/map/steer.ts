@@ -51,6 +51,7 @@ export function steer(map: FlowMap, pointed: Pointed): void {
     if (pointers.delete(event.pointerId) && event.type === 'pointerup' && moved <= 6) {
       const here = spot(event);
       pointed.click(here.x, here.y);
+      if (event.pointerType === 'mouse') pointed.hover(here.x, here.y);
     }
   };
   canvas.addEventListener('pointerup', end);

@@ -158,10 +158,14 @@ def _tiles(numbers: Mapping[str, Json]) -> str:
         "blur_meters": "m from the middle of a place, mean",
     }
     return "".join(
-        f"<div><dd>{show(numbers['figures'][name])}</dd><dt>{escape(labels.get(name, name))}</dt></div>"
+        f"<div><dd>{_large(name, numbers['figures'][name])}</dd><dt>{escape(labels.get(name, name))}</dt></div>"
         for name in wanted
         if name in numbers["figures"]
     )
+
+
+def _large(name: str, value: float | None) -> str:
+    return show(_round(value)) if name == "blur_meters" and value is not None else show(value)
 
 
 def _sentences(text: str) -> list[str]:

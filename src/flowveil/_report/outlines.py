@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FINEST = 1e-5  # degrees: a meter
 _MOST_PLACES = 6_000  # told apart along the longer side of the first view
-_MOST_POINTS = 100_000  # of all outlines; beyond, corners that are close together become one
+_MOST_POINTS = 200_000  # of all outlines; beyond, corners that are close together become one
 
 
 class _Thinned(NamedTuple):

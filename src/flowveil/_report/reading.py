@@ -16,7 +16,10 @@ _DENSITY = (
     "spread evenly over its area, and where areas overlap, what lies over a place is added up. Inside an area the "
     "truth is less even."
 )
-_SCALE = "One scale of colors holds for all times and groups that can be chosen."
+_SCALE = (
+    "A color means the same at every single time and in every single group; all of them together have a scale of "
+    "their own, since they have more."
+)
 _SAMPLES = (
     "A sample is a box and a span of time. It counts in every step of the time bar that it spans, by the share of it "
     "that lies there."
