@@ -36,8 +36,11 @@ def main() -> None:
 
 
 def _draw(page: Page, *, compare: bool) -> None:
+    page.locator("#demo, #over").locator("visible=true").wait_for()
+    if page.locator("#over").is_visible():
+        page.locator("#over").click()
     page.locator("#demo").click()
-    page.locator(".reading dd").first.wait_for()
+    page.locator(".facts dd").first.wait_for()
     page.locator("#run").click()
     page.locator(".figures dd").first.wait_for()
     if compare:
