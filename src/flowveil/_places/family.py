@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import IntArray, KeyArray
+    from flowveil._places.places import Places
 
 
 class Ways(NamedTuple):
@@ -182,12 +183,10 @@ class Listed:
         return place, self.leaf[np.repeat(start - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(place))]
 
 
-def list_areas(family: Family, names: Sequence[str], wanted: Sequence[str]) -> tuple[Listed, IntArray]:
-    """Return the areas of a family with the names wanted, and the number of each in the list, -1 for those it has not.
-
-    names: of all areas of the family.
-    """
-    area = {name: number for number, name in enumerate(names)}
+def list_areas(places: Places, tree: Hierarchy, wanted: Sequence[str]) -> tuple[Listed, IntArray]:
+    """Return the areas over a tree with the ids wanted, and the number of each in the list, -1 for one it has not."""
+    family = places.family(tree)
+    area = {name: number for number, name in enumerate(places.ids(family, np.arange(len(family))))}
     known = np.array([area.get(name, -1) for name in wanted], np.int64)
     areas, number = np.unique(known, return_inverse=True)
     every = np.append(ROOT, np.maximum(areas, ROOT))

@@ -104,8 +104,7 @@ class H3Grid:
 
     def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
         """Return the areas with these ids, and the number of each; -1 for one that the trees do not have."""
-        family = self.family(hierarchy)
-        return list_areas(family, self.ids(family, np.arange(len(family))), areas)
+        return list_areas(self, hierarchy, areas)
 
     def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return the hexadecimal index of a cell, `PARENT:DIGITS` of a group, `world` of the root."""

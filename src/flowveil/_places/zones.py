@@ -94,8 +94,7 @@ class Zones:
 
     def listed(self, hierarchy: Hierarchy, areas: Sequence[str]) -> tuple[Listed, IntArray]:
         """Return the areas with these ids, and the number of each; -1 for one that the trees do not have."""
-        family = self.family(hierarchy)
-        return list_areas(family, self.ids(family, np.arange(len(family))), areas)
+        return list_areas(self, hierarchy, areas)
 
     def ids(self, hierarchy: Numbered, nodes: IntArray) -> list[str]:
         """Return `ward:N` (or another tree's name) or `column=value`, `all` for the root."""

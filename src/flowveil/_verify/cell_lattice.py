@@ -22,20 +22,18 @@ from flowveil._verify.cells import Cells, cell_outline
 from flowveil._verify.eisenstein import count_cells
 from flowveil._verify.geo import TOLERANCE, is_outline
 from flowveil._verify.ground import close
-from flowveil._verify.lattice import Lattice
+from flowveil._verify.lattice import Lattice, OnLattice
 from flowveil._verify.squares import NUMBER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Sequence
+    from collections.abc import Collection, Sequence
 
     from shapely.geometry.base import BaseGeometry
 
     from flowveil._arrays import IntArray
     from flowveil._errors import VerificationError
-    from flowveil._verify.extents import Extents
     from flowveil._verify.ground import Point
     from flowveil._verify.lattice import Rectangle
-    from flowveil._verify.sides import Side
 
 _BASE_CELLS = 122
 # By resolution: bits of a coordinate, just enough for those of all cells of a base cell.
@@ -46,7 +44,7 @@ _SAMPLES = 8  # a side of a rectangle whose middle is missing: the mean of these
 _WIDEST = 90.0  # degrees of longitude between two points of a border; more go round a pole
 
 
-class CellLattice(Cells):
+class CellLattice(OnLattice, Cells):
     """Areas are cells of the grid's resolution, and rectangles of 2**A by 2**B of them."""
 
     def __init__(self, resolution: int, *, aspect: int, bbox: tuple[float, float, float, float] | None = None) -> None:
@@ -69,22 +67,6 @@ class CellLattice(Cells):
         rectangle = self._lattice.rectangle(area)
         x, y = rectangle.start
         return count_cells(rectangle.block, self._resolution, (x - self._half, y - self._half), rectangle.size)
-
-    def path(self, area: str) -> Sequence[Hashable]:
-        """Return the node of an area in the first tree, and those above it."""
-        return self._lattice.path(area)
-
-    def side(self, areas: Sequence[str]) -> Side:
-        """Return the areas of one side."""
-        return self._lattice.side(areas)
-
-    def extents(self, areas: Sequence[str]) -> Extents:
-        """Return areas as boxes of tiles, base cells side by side."""
-        return self._lattice.extents(areas)
-
-    def check_seen(self, side: Side) -> None:
-        """Raise unless each area is the smallest around the tiles seen in it, and none but the top holds all."""
-        self._lattice.check_seen(side)
 
     def is_center(self, area: str, point: Point | None) -> bool:
         """Whether this is the mean of the cells in the middle; where one is missing, of a sample of all."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from flowveil._arrays import IntArray
+    from flowveil._verify.extents import Extents
 
 _BLOCKS = 128  # more than there are base cells
 
@@ -143,6 +144,28 @@ class Lattice:
                 raise broken(f"the area {shown(name)} is not the smallest around the tiles seen in it")
             if held[number] == len(tiles) > 1:
                 raise broken(f"the area {shown(name)} holds all tiles seen: it is to be the top")
+
+
+class OnLattice:
+    """What areas of grids of all kinds take from the lattice that they are on."""
+
+    _lattice: Lattice
+
+    def path(self, area: str) -> Sequence[Hashable]:
+        """Return the node of an area in the first tree, and those above it."""
+        return self._lattice.path(area)
+
+    def side(self, areas: Sequence[str]) -> Side:
+        """Return the areas of one side."""
+        return self._lattice.side(areas)
+
+    def extents(self, areas: Sequence[str]) -> Extents:
+        """Return areas as boxes of tiles, blocks side by side."""
+        return self._lattice.extents(areas)
+
+    def check_seen(self, side: Side) -> None:
+        """Raise unless each area is the smallest around the tiles seen in it, and none but the top holds all."""
+        self._lattice.check_seen(side)
 
 
 class _Finder:

@@ -8,21 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._verify.broken import broken, shown
-from flowveil._verify.lattice import Lattice
+from flowveil._verify.lattice import Lattice, OnLattice
 from flowveil._verify.squares import BITS, FARTHEST, NUMBER, Squares
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from flowveil._arrays import IntArray
-    from flowveil._verify.extents import Extents
     from flowveil._verify.lattice import Rectangle
-    from flowveil._verify.sides import Side
 
 _AXIS_BITS = 29  # of a coordinate: squares are counted from -2**28 on
 
 
-class SquareLattice(Squares):
+class SquareLattice(OnLattice, Squares):
     """Areas are squares of level 0, and rectangles of 2**A by 2**B of them."""
 
     def __init__(
@@ -35,22 +31,6 @@ class SquareLattice(Squares):
     def check_id(self, area: str) -> None:
         """Raise unless the id is `l:A/B/X/Y` of a rectangle, or `q:0/x/y` of a single square."""
         self._place(area)
-
-    def path(self, area: str) -> Sequence[Hashable]:
-        """Return the node of an area in the first tree, and those above it."""
-        return self._lattice.path(area)
-
-    def side(self, areas: Sequence[str]) -> Side:
-        """Return the areas of one side."""
-        return self._lattice.side(areas)
-
-    def extents(self, areas: Sequence[str]) -> Extents:
-        """Return areas as boxes of tiles."""
-        return self._lattice.extents(areas)
-
-    def check_seen(self, side: Side) -> None:
-        """Raise unless each area is the smallest around the tiles seen in it, and none but the top holds all."""
-        self._lattice.check_seen(side)
 
     def _box(self, area: str) -> tuple[int, int, int, int]:
         rectangle = self._lattice.rectangle(area)
