@@ -44,6 +44,15 @@ def test_rows_are_those_of_single_runs(flows):
 
 
 @pytest.mark.slow
+def test_remainders_are_for_methods_that_have_them(flows):
+    """mosaic publishes them, and is no coarser; a method without them is as it was."""
+    plain, more = (fv.compare(flows, ["mosaic", "oigh"], k=8, remainders=told).to_pylist() for told in (False, True))
+
+    assert more[0]["gbar"] == fv.anonymize(flows, k=8, remainders=True).metrics()["gbar"] <= plain[0]["gbar"]
+    assert more[1]["gbar"] == plain[1]["gbar"]
+
+
+@pytest.mark.slow
 def test_failures_and_limits_are_rows(flows):
     """A method that cannot keep its promise, and one beyond its time, are rows with a reason; others go on."""
     options = {"atg-dual": {"v_target": 1}}  # origins of single tiles, some with fewer than k persons
