@@ -14,7 +14,7 @@ from flowveil._options import check_flag
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
 from flowveil._report.document import Look, page
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
-from flowveil._report.ground import WORLD, WORLD_GROUND, Ground, choose_ground
+from flowveil._report.shores import WORLD, WORLD_GROUND, Ground, choose_ground
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
 from flowveil._report.words import command, credits_of, not_protected
 
