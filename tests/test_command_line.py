@@ -16,6 +16,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli.commands import app, run
+from flowveil._cli.terminal import count
 from tests.cells import holds
 from tests.waiting import run_program
 
@@ -419,3 +420,8 @@ class TestSecrets:
         assert release.areas["geometry"].null_count == 2
         assert release.areas["lon"].null_count == 2
         capsys.readouterr()
+
+
+def test_one_is_not_several():
+    """Numbers on the terminal go with their words."""
+    assert [count(number, "flow") for number in (0, 1, 2_000)] == ["0 flows", "1 flow", "2,000 flows"]

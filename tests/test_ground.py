@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil._report import ground
+from flowveil._report import shores
 from flowveil._report.shoreline import cut
 from flowveil.synthetic import CITY_BBOX
 
@@ -47,8 +47,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in sys.modules if name.startswith("mpl_toolkits")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(ground, "version", lambda _: "2.0.0")
-    ground._full_rings.cache_clear()
+    monkeypatch.setattr(shores, "version", lambda _: "2.0.0")
+    shores._full_rings.cache_clear()
     return place
 
 
@@ -79,7 +79,7 @@ def test_the_full_ground_is_read_and_verified(folder: Path, city_trips: Path, in
 def test_rings_of_the_full_ground_are_those_around(installed: Path) -> None:
     """Land and lake are there, and what lies elsewhere is not."""
     assert installed.is_dir()
-    rings = ground.choose_ground("full").around([4.0, 50.0, 5.0, 51.0], [4.4, 50.2, 4.8, 50.6])
+    rings = shores.choose_ground("full").around([4.0, 50.0, 5.0, 51.0], [4.4, 50.2, 4.8, 50.6])
     assert len(rings) == 2
     filled = shapely.symmetric_difference(*map(shapely.Polygon, rings))
     assert shapely.contains_xy(filled, [4.2, 4.6, 4.9], [50.1, 50.4, 50.9]).tolist() == [True, False, True]
@@ -91,7 +91,7 @@ def test_a_ground_that_is_not_installed_is_told(folder: Path, monkeypatch: pytes
     def missing(_: str) -> str:
         raise PackageNotFoundError
 
-    monkeypatch.setattr(ground, "version", missing)
+    monkeypatch.setattr(shores, "version", missing)
     with pytest.raises(fv.FlowveilError, match="not installed"):
         fv.report(folder, ground="full", overwrite=True)
     with pytest.raises(fv.FlowveilError, match="ground"):

@@ -37,7 +37,8 @@ def areas_svg(flows: pa.Table, areas: pa.Table, title: str, place: tuple[float, 
     starts = sorted(set(texts(leaving["origin"])))
     left = [*_outlines(frame, origins), *_filled(frame, origins, dict.fromkeys(starts, _MARK), 0.35)]
     right = [*_filled(frame, destinations, _shades(leaving, destinations), 0.85)]
-    counted = f"{leaving.num_rows:,} flows leave from {len(starts)} area{'s' if len(starts) != 1 else ''} that hold it"
+    leave = "1 flow leaves" if leaving.num_rows == 1 else f"{leaving.num_rows:,} flows leave"
+    counted = f"{leave} from {'1 area that holds' if len(starts) == 1 else f'{len(starts)} areas that hold'} it"
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     return "\n".join(
         [

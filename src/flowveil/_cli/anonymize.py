@@ -28,7 +28,7 @@ from flowveil._cli.options import (
     takes,
     warn_of_one,
 )
-from flowveil._cli.terminal import progress, show
+from flowveil._cli.terminal import count, progress, show
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
@@ -138,13 +138,17 @@ def summary(flows: fv.Flows, release: fv.Release) -> str:
     parts, whole = figures.get("matrices"), figures.get("totals")
     withheld = f" ({show(parts['withheld'])} of them withheld as a whole)" if parts and parts["withheld"] else ""
     divided = f"in {show(parts['count'])} steps of time or groups{withheld}\n" if parts else ""
-    added = f"and {show(whole['flows'])} flows of totals, with {show(whole['trips'])} trips\n" if whole else ""
+    added = (
+        f"and {count(int(whole['flows']), 'flow')} of totals, with {count(int(whole['trips']), 'trip')}\n"
+        if whole
+        else ""
+    )
     automatic = release.manifest["promise"].get("k_weight") == AUTO
     mean = f"--k-weight auto is {show(figures['k_weight'])} people here (private)\n" if automatic else ""
     return (
-        f"{show(figures['flows'])} flows between {show(figures['origin_areas'])} origin and "
-        f"{show(figures['destination_areas'])} destination areas, with {show(figures['trips'])} of "
-        f"{show(flows.total)} trips ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}"
+        f"{count(figures['flows'], 'flow')} between {count(figures['origin_areas'], 'origin area')} and "
+        f"{count(figures['destination_areas'], 'destination area')}, with {show(figures['trips'])} of "
+        f"{count(flows.total, 'trip')} ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}"
         f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}"
         f"promise: {release.manifest['promise_text']}"
     )

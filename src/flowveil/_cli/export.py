@@ -9,7 +9,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.terminal import note
+from flowveil._cli.terminal import count, note
 from flowveil._export import FORMATS
 
 
@@ -25,4 +25,4 @@ def export(
         note(
             f"{exported.left_out:,} flows were left out: an end of theirs has no place on the map, which {to} asks for"
         )
-    typer.echo(f"wrote {exported.flows:,} flows to {exported.path}")
+    typer.echo(f"wrote {count(exported.flows, 'flow')} to {exported.path}")

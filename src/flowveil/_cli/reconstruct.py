@@ -11,7 +11,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli.options import OverwriteFile, ReleaseFolder
-from flowveil._cli.terminal import note
+from flowveil._cli.terminal import count, note
 from flowveil._errors import InputError
 from flowveil._folder import check_file, public_file
 
@@ -48,4 +48,4 @@ def reconstruct(
             pyarrow.csv.write_csv(estimate.flows, new)
         else:
             pq.write_table(estimate.flows, new, compression="zstd")
-    note(f"wrote {estimate.flows.num_rows:,} flows to {output}")
+    note(f"wrote {count(estimate.flows.num_rows, 'flow')} to {output}")

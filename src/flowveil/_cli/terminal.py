@@ -68,6 +68,11 @@ def print_json(content: Mapping[str, object] | Sequence[object]) -> None:
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def count(number: int, one: str) -> str:
+    """Return how many there are of something, which has an s where it is not one."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
+
+
 def show(value: object) -> str:
     """Return a number as people write it."""
     if value is None:

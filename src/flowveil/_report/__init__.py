@@ -16,11 +16,11 @@ from flowveil._report.content import (
 from flowveil._report.document import show
 from flowveil._report.drawing import ground
 from flowveil._report.flows import floats
-from flowveil._report.ground import choose_ground
 from flowveil._report.keys import label
 from flowveil._report.packing import pack, pack_steps
 from flowveil._report.scene import NOWHERE, Scene
 from flowveil._report.shoreline import land
+from flowveil._report.shores import choose_ground
 
 __all__ = [
     "CHECKED_REPORT",

@@ -13,12 +13,12 @@ from flowveil._errors import InputError, VerificationError
 from flowveil._folder import REPORT, read_files
 from flowveil._report.content import make_report
 from flowveil._report.context import read_context
-from flowveil._report.ground import choose_ground
+from flowveil._report.shores import choose_ground
 
 if TYPE_CHECKING:
     from flowveil._places import ZonesLike
     from flowveil._report.content import Show
-    from flowveil._report.ground import Ground
+    from flowveil._report.shores import Ground
 
 CHECKED_REPORT = "report.html is what this version of flowveil makes of the other files"
 _AGAIN = "make it again with flowveil report --overwrite, or remove it"

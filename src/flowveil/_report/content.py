@@ -16,7 +16,7 @@ from flowveil._report.document import Look, page
 from flowveil._report.drawing import drawing
 from flowveil._report.findings import findings
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
-from flowveil._report.ground import WORLD, WORLD_GROUND, Ground, choose_ground
+from flowveil._report.shores import WORLD, WORLD_GROUND, Ground, choose_ground
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
 from flowveil._report.words import command, credits_of, not_protected
 

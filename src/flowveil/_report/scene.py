@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._places import square_kilometers
-from flowveil._report.ground import WORLD_GROUND, Ground
+from flowveil._report.shores import WORLD_GROUND, Ground
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -230,7 +230,7 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     volume, apart = _counting(promise)
     checks = [
         "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
-        "the areas are exactly those of the flows; their tiles, centers and geometry follow from their ids",
+        "the areas are exactly those of the flows; their tiles, centers, geometry and names follow from their ids",
         apart,
         f"every flow has {volume}",
         f"every flow has at least {promise.k} {promise.counted}",
