@@ -405,6 +405,7 @@ def test_keys(folders, browser, tmp_path):
         wait_for(lambda: page.evaluate("flowveil.explorer.state.choice[0]") >= 2)
         page.click("#play")
         page.select_option("#compare", "parts of the day")
+        assert "compare=parts+of+the+day" in page.evaluate("location.hash")
         night = page.locator(".small h3").first.inner_text()
         assert f"{float(f'{sum(sum(trips[hour::24]) for hour in range(6)):.3g}'):,.0f} trips" in night
 

@@ -20,6 +20,7 @@ export interface State {
   place: number | null; // an area
   pair: Pair | null; // a line
   group: number | null; // of trajectories
+  compare: string; // what is shown side by side; '' for nothing
 }
 
 export interface Words {
@@ -53,7 +54,7 @@ export class Explorer {
   ) {
     this.model = new Model(scene);
     const layer = scene.shaped ? 'density' : 'flows';
-    this.state = {layer, side: 0, choice: this.model.all(), lines: 100, place: null, pair: null, group: null};
+    this.state = {layer, side: 0, choice: this.model.all(), lines: 100, place: null, pair: null, group: null, compare: ''};
     map.noisy = this.model.noisy;
   }
 
