@@ -295,6 +295,22 @@ class TestNumbers:
         assert key["values"][key["total"]] == "total"
         assert fv.verify(folder, city_trips).flows == len(rows)
 
+    def test_times_of_different_lengths(self, city_trips, tmp_path):
+        """A flow that spans several hours is spread over them, and all hours add up to what is published."""
+        flows = fv.build_flows(city_trips, "h3:6", unit="person_id", time_hierarchy="hour-of-day<part-of-day<day")
+        folder = fv.anonymize(flows).write(tmp_path / "out", report=True)
+        rows = pq.read_table(folder / "flows.parquet").to_pylist()
+        expected = np.zeros(24)
+        for row in rows:
+            start, end = (0, 24) if row["time"] is None else (row["time"], row["time_end"])
+            expected[start:end] += row["trips"] / (end - start)
+
+        (by_time,) = report_numbers(folder)["by"]
+
+        hours = [int(value[:2]) for value in by_time["values"]]
+        assert by_time["trips"] == pytest.approx(expected[hours].tolist(), rel=1e-3)
+        assert expected.sum() == pytest.approx(expected[hours].sum())
+
 
 class TestCommand:
     """The command in a report makes the same release, once INPUT is filled in."""

@@ -165,6 +165,39 @@ def test_a_place_answers(opened, side):
     assert number(page, "#shown-count") == len(flows)
 
 
+def test_what_is_sure_is_true(folders, browser, city_trips):
+    """No area has fewer true departures than are said to be sure, nor more than that, but for trips left out."""
+    import h3
+
+    folder = folders / "city"
+    flows, areas = (list(rows) for rows in read(folder))
+    trips = pq.read_table(city_trips)
+    starts = zip(trips["start_lat"].to_pylist(), trips["start_lon"].to_pylist(), strict=True)
+    true = Counter(h3.latlng_to_cell(lat, lon, 8) for lat, lon in starts)
+    centers = {cell: shapely.Point(h3.cell_to_latlng(cell)[::-1]) for cell in true}
+    left_out = trips.num_rows - sum(
+        row["trips"] for row in flows if "elsewhere" not in (row["origin"], row["destination"])
+    )
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        told_of = page.evaluate(
+            """() => {
+                const {explorer, scene} = flowveil, {model, tally} = explorer;
+                return scene.ids.map((id, row) => [id, row])
+                    .filter(([, row]) => scene.side[row] === 0 && scene.outline[row] >= 0)
+                    .map(([id, row]) => [id, model.answer(tally, row, 0)]);
+            }"""
+        )
+
+    outlines = shapes(areas, "origin")
+    assert len(told_of) == len(outlines)
+    for name, said in told_of:
+        departures = sum(true[cell] for cell, center in centers.items() if outlines[name].contains(center))
+        assert said["low"] <= departures <= said["high"] + left_out
+        assert said["low"] <= said["about"] + 1e-6
+        assert said["about"] <= said["high"] + 1e-6
+
+
 def test_density(opened):
     """The color of a place is that of the trips of all areas over it, each spread evenly; label and map agree."""
     page, folder = opened
@@ -405,6 +438,7 @@ def test_keys(folders, browser, tmp_path):
         wait_for(lambda: page.evaluate("flowveil.explorer.state.choice[0]") >= 2)
         page.click("#play")
         page.select_option("#compare", "parts of the day")
+        assert "compare=parts+of+the+day" in page.evaluate("location.hash")
         night = page.locator(".small h3").first.inner_text()
         assert f"{float(f'{sum(sum(trips[hour::24]) for hour in range(6)):.3g}'):,.0f} trips" in night
 

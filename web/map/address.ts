@@ -6,6 +6,8 @@ import {ALL} from './model';
 export class Address implements View {
   private written = '';
 
+  constructor(private readonly ways: string[]) {} // what can be compared
+
   update(explorer: Explorer): void {
     const {state, scene} = explorer,
       parts = new URLSearchParams();
@@ -15,6 +17,7 @@ export class Address implements View {
     if (state.place !== null) parts.set('place', scene.ids[state.place]);
     if (state.group !== null) parts.set('group', String(state.group));
     if (state.lines !== 100) parts.set('lines', String(state.lines));
+    if (state.compare) parts.set('compare', state.compare);
     this.written = parts.toString();
     try {
       history.replaceState(null, '', this.written ? `#${this.written}` : location.href.split('#')[0]);
@@ -36,6 +39,7 @@ export class Address implements View {
     state.place = place < 0 ? null : place;
     const group = Number(parts.get('group') ?? NaN);
     state.group = scene.samples && scene.samples.group.includes(group) ? group : null;
+    state.compare = this.ways.find((way) => way === parts.get('compare')) ?? '';
     const lines = Number(parts.get('lines') ?? NaN);
     if (lines >= 0 && lines <= 1000) state.lines = lines;
   }

@@ -55,7 +55,7 @@ export class Controls implements View {
       );
     const ways = multiples.ways();
     if (ways.length && scene.shaped)
-      place.append(choice('Compare', 'compare', [['', 'nothing'], ...ways.map((way): [string, string] => [way, way])], (way) => multiples.show(way)));
+      place.append(choice('Compare', 'compare', [['', 'nothing'], ...ways.map((way): [string, string] => [way, way])], (compare) => explorer.change({compare})));
   }
 
   update(explorer: Explorer): void {
@@ -71,6 +71,8 @@ export class Controls implements View {
       const select = document.querySelector<HTMLSelectElement>(`#key-${key}`);
       if (select) select.value = String(value);
     });
+    const compare = document.querySelector<HTMLSelectElement>('#compare');
+    if (compare) compare.value = state.compare;
     const lines = document.querySelector<HTMLSelectElement>('#lines');
     if (!lines) return;
     lines.value = String(state.lines);

@@ -20,6 +20,7 @@ export interface State {
   place: number | null; // an area
   pair: Pair | null; // a line
   group: number | null; // of trajectories
+  compare: string; // what is shown side by side; '' for nothing
 }
 
 export interface Words {
@@ -53,7 +54,7 @@ export class Explorer {
   ) {
     this.model = new Model(scene);
     const layer = scene.shaped ? 'density' : 'flows';
-    this.state = {layer, side: 0, choice: this.model.all(), lines: 100, place: null, pair: null, group: null};
+    this.state = {layer, side: 0, choice: this.model.all(), lines: 100, place: null, pair: null, group: null, compare: ''};
     map.noisy = this.model.noisy;
   }
 
@@ -124,7 +125,7 @@ export class Explorer {
   private connect(): void {
     const {scene, map, model, state} = this,
       {amount, movements} = this.shown;
-    this.most = model.most(state.choice, this.state.side);
+    this.most = this.onward ? Math.max(1, ...amount) : model.most(state.choice, state.side);
     map.bubbles = scene.order
       .filter((row) => scene.side[row] === this.shownSide && movements[row] && scene.centers[row] && amount[row] > 0)
       .map((row) => ({row, center: scene.centers[row]!, radius: LARGEST * Math.sqrt(amount[row] / this.most)}))
@@ -161,7 +162,7 @@ export class Explorer {
     const rows = this.samplesOf(state.group);
     map.path = rows.map((row) => scene.centers[scene.origin[row]]!);
     map.marked = rows
-      .filter((row) => state.choice[0] === ALL || model.part(row, state.choice[0]) > 0)
+      .filter((row) => state.choice[0] === ALL || model.part(row, state.choice) > 0)
       .map((row) => scene.outline[scene.origin[row]]);
   }
 

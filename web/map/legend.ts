@@ -2,7 +2,7 @@
 
 import type {Explorer, View} from './explorer';
 import {ALL} from './model';
-import {describe, plusMinus, sentence} from './panel';
+import {amountOf, describe, plusMinus, sentence} from './panel';
 import {about, compact, count, drawn, element, find, show} from './text';
 
 // What is colored, in words; the same in the legend and in the label at the pointer.
@@ -56,7 +56,7 @@ export function hover(explorer: Explorer, x: number, y: number): void {
   if (tip.hidden) return;
   if (pair) {
     const ends = `${scene.labels[pair.origin]} → ${scene.labels[pair.destination]}`;
-    tip.replaceChildren(element('b', {text: ends}), element('div', {text: `${show(pair.volume)}${plusMinus(pair.variance)} ${words.amount}`}));
+    tip.replaceChildren(element('b', {text: ends}), element('div', {text: `${amountOf(pair)}${plusMinus(pair.variance)} ${words.amount}`}));
   } else tip.replaceChildren(...areaTip(explorer, area!, point));
   const [width, height] = [tip.offsetWidth, tip.offsetHeight];
   tip.style.left = `${Math.max(6, Math.min(x + 14, map.width - width - 6))}px`;
@@ -90,7 +90,7 @@ function areaTip(explorer: Explorer, area: number, point: {x: number; y: number}
     );
   } else if (!onward)
     lines.push(
-      element('div', {text: `${count(shown.amount[area], words.amount)} in ${count(shown.movements[area], words.movements)} of exactly this area`}),
+      element('div', {text: `${count(Math.round(shown.amount[area]), words.amount)} in ${count(shown.movements[area], words.movements)} of exactly this area`}),
     );
   return lines;
 }

@@ -67,18 +67,33 @@ export class Model {
     return this.scene.keys.map(() => ALL);
   }
 
-  // Matrices of a choice. ALL leaves out what stands for all others together, or it would count twice.
-  matrices(choice: Choice): number[] {
+  // The share of a matrix that is in a choice. ALL leaves out what stands for all others together, or it would count
+  // twice; a time that spans several steps is spread over them.
+  private share(matrix: number, choice: Choice): number {
     const {scene} = this;
-    if (scene.samples) return [0];
-    return scene.json.matrices.amounts
-      .map((_, matrix) => matrix)
-      .filter((matrix) =>
-        choice.every((value, key) => {
-          const position = scene.positions[key][matrix];
-          return value === ALL ? position !== scene.keys[key].total : position === value;
-        }),
-      );
+    if (scene.samples) return 1;
+    let share = 1;
+    choice.forEach((value, key) => {
+      const position = scene.positions[key][matrix],
+        spans = scene.spans[key];
+      if (value === ALL) share *= position === scene.keys[key].total ? 0 : 1;
+      else if (!spans) share *= position === value ? 1 : 0;
+      else share *= value >= spans[0][position] && value < spans[1][position] ? 1 / (spans[1][position] - spans[0][position]) : 0;
+    });
+    return share;
+  }
+
+  // Matrices of a choice, and the share of each.
+  matrices(choice: Choice): [number, number][] {
+    return this.scene.json.matrices.amounts
+      .map((_, matrix): [number, number] => [matrix, this.share(matrix, choice)])
+      .filter(([, share]) => share > 0);
+  }
+
+  // Whether times longer than a step are spread over what is chosen: then nothing is sure.
+  spreads(choice: Choice): boolean {
+    const {scene} = this;
+    return choice.some((value, key) => value !== ALL && (scene.samples !== null || scene.spans[key] !== null));
   }
 
   // All movements of a choice, listed or not.
@@ -90,8 +105,8 @@ export class Model {
     }
     let amount = 0,
       movements = 0;
-    for (const matrix of this.matrices(choice)) {
-      amount += matrices.amounts[matrix];
+    for (const [matrix, share] of this.matrices(choice)) {
+      amount += matrices.amounts[matrix] * share;
       movements += matrices.movements[matrix];
     }
     return {amount, movements};
@@ -99,20 +114,22 @@ export class Model {
 
   totalVariance(choice: Choice): number {
     const deviation = this.scene.json.matrices.deviation ?? [];
-    return this.matrices(choice).reduce((sum, matrix) => sum + deviation[matrix] ** 2, 0);
+    return this.matrices(choice).reduce((sum, [matrix, share]) => sum + (share * deviation[matrix]) ** 2, 0);
   }
 
   // Listed movements of a choice.
   rows(choice: Choice): number[] {
     const {scene} = this;
     if (scene.samples && choice[0] !== ALL) return this.sampleRows[choice[0]];
-    return this.matrices(choice).flatMap((matrix) => scene.rows[matrix]);
+    return this.matrices(choice).flatMap(([matrix]) => scene.rows[matrix]);
   }
 
-  // The share of a movement that is in a step of time: samples of trajectories are spread evenly over theirs.
-  part(row: number, step: number): number {
-    const {samples} = this.scene;
-    if (!samples || step === ALL) return 1;
+  // The share of a movement that is in a choice: samples of trajectories are spread evenly over their time.
+  part(row: number, choice: Choice): number {
+    const {samples} = this.scene,
+      [step] = choice;
+    if (!samples) return this.share(this.scene.matrix[row], choice);
+    if (step === ALL) return 1;
     const first = samples.first[row],
       last = samples.last[row];
     if (last <= first) return Math.floor(Math.min(first, this.scene.keys[0].values.length - 1)) === step ? 1 : 0;
@@ -132,10 +149,10 @@ export class Model {
     const {scene} = this,
       tally = this.empty(),
       ends = this.near(side);
-    for (const row of this.rows(choice)) this.add(tally, ends[row], row, this.part(row, choice[0]));
+    for (const row of this.rows(choice)) this.add(tally, ends[row], row, this.part(row, choice));
     if (scene.others)
-      for (const matrix of this.matrices(choice))
-        for (const row of this.otherRows[side][matrix]) this.addOthers(tally, scene.others[side], row);
+      for (const [matrix, share] of this.matrices(choice))
+        for (const row of this.otherRows[side][matrix]) this.addOthers(tally, scene.others[side], row, share);
     return tally;
   }
 
@@ -146,7 +163,7 @@ export class Model {
       near = this.near(side),
       far = this.far(side);
     for (const row of this.rows(choice)) {
-      const share = shares[near[row]];
+      const share = shares[near[row]] * this.part(row, choice);
       if (share > 0 && far[row] >= 0) this.add(tally, far[row], row, share);
     }
     return tally;
@@ -164,11 +181,11 @@ export class Model {
     if (tally.variance) tally.variance[area] += (deviation![row] * share) ** 2;
   }
 
-  private addOthers(tally: Tally, others: Others, row: number): void {
+  private addOthers(tally: Tally, others: Others, row: number, share: number): void {
     const area = others.area[row];
-    tally.amount[area] += others.amount[row];
+    tally.amount[area] += others.amount[row] * share;
     tally.movements[area] += others.movements[row];
-    if (tally.variance) tally.variance[area] += others.deviation![row] ** 2;
+    if (tally.variance) tally.variance[area] += (others.deviation![row] * share) ** 2;
   }
 
   // Areas with an outline, and how dense their amounts are.

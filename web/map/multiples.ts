@@ -37,12 +37,11 @@ export class Multiples implements View {
     });
   }
 
-  show(way: string): void {
+  private show(way: string): void {
     this.wanted = way;
     this.place.replaceChildren();
     this.place.hidden = !way;
     this.maps = way ? this.parts(way).map((part) => this.make(part)) : [];
-    this.update();
   }
 
   private parts(way: string): Part[] {
@@ -88,6 +87,7 @@ export class Multiples implements View {
   }
 
   update(): void {
+    if (this.explorer.state.compare !== this.wanted) this.show(this.explorer.state.compare);
     if (!this.wanted) return;
     this.parts(this.wanted).forEach((part, number) => (this.maps[number].part = part));
     const {explorer} = this,

@@ -23,8 +23,9 @@ export function pairs(explorer: Explorer, place: number | null, choice: Choice =
     const share = shares ? shares[near[row]] : 1;
     if (!(share > 0)) continue;
     const key = scene.origin[row] * size + scene.destination[row] + 1,
-      volume = scene.volume[row],
-      variance = scene.deviation ? scene.deviation[row] ** 2 : 0,
+      time = model.part(row, choice),
+      volume = scene.volume[row] * time,
+      variance = scene.deviation ? (scene.deviation[row] * time) ** 2 : 0,
       found = known.get(key);
     if (found) {
       found.volume += volume;

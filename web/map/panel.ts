@@ -20,14 +20,17 @@ export function sentence(explorer: Explorer, answer: Answer, side: number): stri
     {low, high} = answer;
   if (answer.error > 0)
     return `about ${about(answer.about)} ± ${about(answer.error)} ${amount} ${what} (${about(low)} to ${about(high)} are likely)`;
-  // When a sample of a trajectory was where, within its time, is not known at all.
-  if (explorer.scene.samples && explorer.state.choice[0] !== ALL) return `about ${about(answer.about)} ${amount} ${what}`;
+  if (explorer.model.spreads(explorer.state.choice)) return `about ${about(answer.about)} ${amount} ${what}`;
   if (high - low < 0.5) return `${count(Math.round(answer.about), amount)} ${what}`;
   return `about ${about(answer.about)} ${amount} ${what} (${show(Math.round(low))} to ${show(Math.round(high))} are sure)`;
 }
 
 export function plusMinus(variance: number): string {
   return variance > 0 ? ` ± ${about(ERROR * Math.sqrt(variance))}` : '';
+}
+
+export function amountOf(pair: Pair): string {
+  return Number.isInteger(pair.volume) ? show(pair.volume) : `about ${about(pair.volume)}`;
 }
 
 export function describe(explorer: Explorer, row: number): string {
@@ -70,7 +73,7 @@ export class Panel implements View {
       element(
         'div',
         {class: 'place-head'},
-        element('p', {class: 'big', id: 'shown-amount', text: `${show(Math.round(amount))}${doubt} ${words.amount}`}),
+        element('p', {class: 'big', id: 'shown-amount', text: `${model.spreads(state.choice) ? 'about ' : ''}${show(Math.round(amount))}${doubt} ${words.amount}`}),
         element('p', {class: 'muted', id: 'shown-count', text: `in ${count(movements, words.movements)}${when ? `: ${when}` : ''}`}),
       ),
     );
@@ -92,7 +95,7 @@ export class Panel implements View {
           element('button', {
             type: 'button',
             class: 'quiet',
-            text: `${scene.labels[row]}: ${count(explorer.tally.amount[row], words.amount)}`,
+            text: `${scene.labels[row]}: ${count(Math.round(explorer.tally.amount[row]), words.amount)}`,
             onclick: () => explorer.select(row),
           }),
         ),
@@ -121,7 +124,7 @@ export class Panel implements View {
         element('p', {
           class: 'muted',
           id: 'place-own',
-          text: `${count(tally.amount[row], words.amount)} in ${count(movements[row], words.movements)} of exactly this area`,
+          text: `${count(Math.round(tally.amount[row]), words.amount)} in ${count(movements[row], words.movements)} of exactly this area`,
         }),
         chosenKeys(explorer) ? element('p', {class: 'muted', text: chosenKeys(explorer)}) : null,
         clear(explorer),
@@ -142,7 +145,7 @@ export class Panel implements View {
       element(
         'div',
         {class: 'place-head'},
-        element('p', {class: 'big', id: 'pair-amount', text: `${show(pair.volume)}${plusMinus(pair.variance)} ${words.amount}`}),
+        element('p', {class: 'big', id: 'pair-amount', text: `${amountOf(pair)}${plusMinus(pair.variance)} ${words.amount}`}),
         element('p', {}, 'from ', link(explorer, pair.origin), ' to ', link(explorer, pair.destination)),
         element('p', {class: 'muted', text: `${describe(explorer, pair.origin)} → ${describe(explorer, pair.destination)}`}),
         ...(pair.rows.length === 1
@@ -193,7 +196,7 @@ export class Panel implements View {
       body.append(
         element(
           'tr',
-          {'aria-current': explorer.model.part(row, state.choice[0]) > 0 && state.choice[0] !== ALL ? 'true' : null},
+          {'aria-current': explorer.model.part(row, state.choice) > 0 && state.choice[0] !== ALL ? 'true' : null},
           element('td', {}, element('button', {type: 'button', class: 'link', text: times[step], onclick: () => explorer.choose(0, step)})),
           element('td', {class: 'number', text: `${show(scene.km2[scene.origin[row]])} km²`}),
         ),
@@ -235,7 +238,7 @@ export function link(explorer: Explorer, row: number): HTMLElement {
 }
 
 function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
-  const {scene} = explorer,
+  const {scene, model, state} = explorer,
     most = Math.max(1, ...listed.map(({volume}) => volume)),
     single = listed.every((pair) => pair.rows.length === 1),
     amounts = single ? scene.amounts : scene.amounts.slice(0, 1);
@@ -251,7 +254,7 @@ function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
       ends.append(element('div', {class: 'muted', text: `about ${about(pair.part)} of them here`}));
     ends.append(meter);
     const numbers = amounts.map(([, values], place) =>
-      element('td', {class: 'number', text: place ? show(values[pair.rows[0]]) : show(pair.volume) + plusMinus(pair.variance)}),
+      element('td', {class: 'number', text: place ? (model.part(pair.rows[0], state.choice) < 1 ? '–' : show(values[pair.rows[0]])) : amountOf(pair) + plusMinus(pair.variance)}),
     );
     body.append(element('tr', {'data-pair': pair.rows[0]}, ends, ...numbers));
   }
@@ -271,7 +274,7 @@ function note(explorer: Explorer): string {
   if (scene.json.movements > scene.origin.length) {
     const {amount, movements} = model.total(state.choice),
       listed = model.rows(state.choice),
-      missing = amount - listed.reduce((sum, row) => sum + scene.volume[row] * model.part(row, state.choice[0]), 0);
+      missing = amount - listed.reduce((sum, row) => sum + scene.volume[row] * model.part(row, state.choice), 0);
     if (movements > listed.length)
       notes.push(
         `${count(movements - listed.length, words.movements)} with ${compact(Math.round(missing))} ${words.amount} are too many to list: ` +
@@ -280,6 +283,7 @@ function note(explorer: Explorer): string {
             : 'they count in all numbers and in the colors, but have no line, and are not in the map of a chosen place.'),
       );
   }
+  if (model.spreads(state.choice)) notes.push('What spans several steps of time is spread over them evenly.');
   if (state.layer === 'areas')
     notes.push(`Each area is colored by the ${words.amount} of exactly this area; where areas overlap, smaller ones are on top.`);
   if (state.layer === 'density' && model.noisy) notes.push('Hatched: noise alone could make as much.');

@@ -75,7 +75,7 @@ function start(): void {
     map = new FlowMap(find('map') as HTMLCanvasElement, scene.ground),
     explorer = new Explorer(map, scene, words),
     multiples = new Multiples(explorer, find('multiples')),
-    address = new Address();
+    address = new Address(multiples.ways());
   address.read(explorer);
   explorer.views.push(new Controls(explorer, multiples), new Panel(), new Legend(), new Tables(explorer), multiples, address);
   const time = scene.keys.findIndex((key) => key.time);

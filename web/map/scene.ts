@@ -9,6 +9,7 @@ export interface KeyJson {
   total: number;
   time: boolean;
   hours: (number | null)[] | null;
+  spans?: [string, string]; // where times differ in length: first step of each, and the first after it
 }
 
 interface OthersJson {
@@ -121,6 +122,7 @@ export class Scene {
   readonly deviation: Float64Array | null;
   readonly remainder: Float64Array | null;
   readonly positions: Float64Array[]; // by key: the value of each matrix
+  readonly spans: ([Float64Array, Float64Array] | null)[]; // by key
   readonly others: Others[] | null;
   readonly samples: Samples | null;
   readonly keys: KeyJson[];
@@ -152,10 +154,11 @@ export class Scene {
     this.volume = this.amounts[0][1];
     this.deviation = json.deviation === null ? null : unpack(json.deviation).map((value) => value / HUNDREDTHS);
     this.remainder = json.remainder === null ? null : unpack(json.remainder);
+    this.keys = json.samples ? [timeOf(json.samples)] : json.keys;
     this.positions = json.matrices.positions.map(unpack);
+    this.spans = this.keys.map(({spans}) => spans ? [unpack(spans[0]), unpack(spans[1])] : null);
     this.others = json.others && json.others.map(readOthers);
     this.samples = json.samples ? readSamples(json.samples) : null;
-    this.keys = json.samples ? [timeOf(json.samples)] : json.keys;
     this.oneSided = json.sides.length < 2;
     this.shaped = this.outline.some((number) => number >= 0);
     this.order = this.ids.map((_, row) => row).sort((a, b) => (this.km2[b] || 0) - (this.km2[a] || 0) || a - b);

@@ -98,7 +98,7 @@ export class TimeBar implements View {
     if (wanted !== this.drawnFor) this.redraw(wanted);
     [...this.bars.querySelectorAll('.time-step')].forEach((bar, value) => bar.classList.toggle('chosen-step', value === now));
     const amount = explorer.model.total(state.choice).amount,
-      text = `${now === ALL ? 'All times' : values[now]}: ${show(Math.round(amount))} ${words.amount}`;
+      text = `${now === ALL ? 'All times' : values[now]}: ${explorer.model.spreads(state.choice) ? 'about ' : ''}${show(Math.round(amount))} ${words.amount}`;
     this.label.textContent = text;
     this.slider.setAttribute('aria-valuenow', String(now));
     this.slider.setAttribute('aria-valuetext', text);

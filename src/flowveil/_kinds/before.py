@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
     from flowveil._release import Release
 
-_MOST_TILES = 6_000  # of each side, the busiest
+_MOST_TILES = 20_000  # of each side, the busiest
 
 
 def before_and_after(flows: Flows, release: Release) -> dict[str, Json] | None:

@@ -14,7 +14,7 @@ from flowveil._report.scene import NOWHERE, significant, widened
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._folder import Json
-    from flowveil._report.scene import Scene
+    from flowveil._report.scene import Key, Scene
 
 MOST_MOVEMENTS = 100_000  # listed in a page: more would not fit into three megabytes
 _DEGREES = 1e-5  # of centers: a meter
@@ -35,10 +35,7 @@ def drawing(scene: Scene) -> dict[str, Json]:
         "destination": pack(scene.destination[rows]),
         "matrix": pack_steps(matrix[rows]),
         "amounts": {name: pack(values[rows]) for name, values in scene.amounts.items()},
-        "keys": [
-            {"name": key.name, "values": key.values, "total": key.total, "time": key.time, "hours": key.hours}
-            for key in scene.keys
-        ],
+        "keys": [_key(key) for key in scene.keys],
         "matrices": _matrices(scene, positions, matrix),
         "remainder": None if scene.remainder is None else pack(scene.remainder[rows]),
         "deviation": None if scene.deviation is None else pack(_hundredths(scene.deviation[rows])),
@@ -106,6 +103,14 @@ def _areas(scene: Scene) -> dict[str, Json]:
         "placeless": np.flatnonzero(~placed).tolist(),
         "tiles": None if scene.tiles is None else pack(scene.tiles),
     }
+
+
+def _key(key: Key) -> dict[str, Json]:
+    found: dict[str, Json] = {"name": key.name, "total": key.total, "time": key.time}
+    if key.steps is None:
+        return found | {"values": key.values, "hours": key.hours}
+    spans = [pack(key.steps.first), pack(key.steps.last)]
+    return found | {"values": key.steps.labels, "hours": key.steps.hours, "spans": spans}
 
 
 def _matrices(scene: Scene, positions: IntArray, matrix: IntArray) -> dict[str, Json]:

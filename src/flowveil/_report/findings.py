@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._folder import ELSEWHERE
+from flowveil._report.hours import amounts_of
 from flowveil._report.scene import NOWHERE
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ def findings(scene: Scene) -> list[str]:
         found += [_onward(scene, pairs[inner], trips[inner])]
     times = [_busiest(key, scene.volume) for key in scene.keys if key.time]
     groups = [_busiest(key, scene.volume) for key in scene.keys if not key.time and len(key.values) <= _MOST_GROUPS]
-    return [*found, *(times or groups or [_uneven(trips)])][:3]
+    if not found and known.any() and len(trips) and trips.max() > 0:
+        best = int(np.argmax(trips))
+        found.append(
+            f"The busiest area is {_label(scene, int(pairs[best, 0]))}: {_amount(int(trips[best]), deviation[best])}."
+        )
+    return [*found, *(times or groups or [_uneven(trips, "pairs of areas" if inner.any() else "areas")])][:3]
 
 
 def _of_samples(scene: Scene, spans: Spans) -> list[str]:
@@ -75,27 +81,27 @@ def _onward(scene: Scene, pairs: IntArray, trips: IntArray) -> str:
     rows = np.flatnonzero(pairs[:, 0] == center)
     rows = rows[np.argsort(-trips[rows], kind="stable")][:_LISTED]
     parts = [
-        f"{_label(scene, int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f} %)" for row in rows.tolist()
+        f"{_label(scene, int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f}\N{NO-BREAK SPACE}%)"
+        for row in rows.tolist()
     ]
     return f"From {_label(scene, center)}, the busiest origin, most trips go to {_listed(parts)}."
 
 
 def _busiest(key: Key, volume: IntArray) -> str:
-    amounts = np.zeros(len(key.values), np.int64)
-    np.add.at(amounts, key.position, volume)
+    values, amounts = amounts_of(key, volume)
     best = int(np.argmax(amounts))
-    share = 100 * amounts[best] / max(int(amounts.sum()), 1)
+    share = 100 * amounts[best] / max(float(amounts.sum()), 1)
     name = "Most trips begin at" if key.time else f"Most trips are of {key.name}"
-    return f"{name} {key.values[best]}: {amounts[best]:,}, which is {share:.0f} % of all."
+    about = "" if key.steps is None else "about "
+    return f"{name} {values[best]}: {about}{amounts[best]:,.0f}, which is {share:.0f}\N{NO-BREAK SPACE}% of all."
 
 
-def _uneven(trips: IntArray) -> str:
+def _uneven(trips: IntArray, counted: str) -> str:
     """Say how many of the pairs hold half of the trips."""
     order = np.sort(np.maximum(trips, 0))[::-1]
     total = int(order.sum())
     half = int(np.searchsorted(np.cumsum(order), total / 2)) + 1 if total else 0
-    pairs = "pair" if len(trips) == 1 else "pairs"
-    return f"Half of all trips are in the strongest {half:,} of {len(trips):,} {pairs} of areas."
+    return f"Half of all trips are in the strongest {half:,} of {len(trips):,} {counted}."
 
 
 def _label(scene: Scene, area: int) -> str:

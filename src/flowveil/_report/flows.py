@@ -13,6 +13,7 @@ from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES
 from flowveil._places import meters_between
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.findings import ERROR
+from flowveil._report.hours import amounts_of
 from flowveil._report.keys import AMOUNTS, find_keys
 from flowveil._report.scene import NOWHERE, Scene, significant
 
@@ -163,12 +164,17 @@ def by_key(scene: Scene) -> list[dict[str, Json]]:
     scene = scene.without_totals()
     tables = []
     for key in scene.keys:
-        trips, flows = np.zeros(len(key.values), np.int64), np.bincount(key.position, minlength=len(key.values))
-        np.add.at(trips, key.position, scene.volume)
-        kept = [number for number in range(len(key.values)) if number != key.total]
-        values = [key.values[number] for number in kept]
-        tables.append({"key": key.name, "values": values, "trips": trips[kept].tolist(), "flows": flows[kept].tolist()})
+        values, trips = amounts_of(key, scene.volume)
+        _, flows = amounts_of(key, np.ones(len(scene.volume), np.int64))
+        kept = [number for number in range(len(values)) if number != key.total]
+        table: dict[str, Json] = {"key": key.name, "values": [values[number] for number in kept]}
+        tables.append(table | {name: _numbers(sums[kept]) for name, sums in (("trips", trips), ("flows", flows))})
     return tables
+
+
+def _numbers(values: FloatArray) -> list[float | None]:
+    """Return sums as they are, and what was spread over time with a few digits."""
+    return [int(value) if value.is_integer() else significant(value) for value in values.tolist()]
 
 
 def _area_counts(scene: Scene) -> list[Figure]:

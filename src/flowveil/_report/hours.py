@@ -13,7 +13,7 @@ from flowveil._report.scene import significant
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._folder import Json
-    from flowveil._report.scene import Spans
+    from flowveil._report.scene import Key, Spans
 
 _SECOND = 1_000_000  # microseconds
 _HOUR = 3_600 * _SECOND
@@ -43,6 +43,14 @@ def hours(spans: Spans, amount: IntArray, rows: IntArray) -> dict[str, Json]:
         "hours": [moment.hour for moment in moments] if step <= _DAY_PARTS else None,
         "amounts": [significant(amount) for amount in amounts.tolist()],
     }
+
+
+def amounts_of(key: Key, volume: IntArray) -> tuple[list[str], FloatArray]:
+    """Return the values of a key that a reader chooses among, and the amount of each."""
+    if key.steps is not None:
+        start, end = (edge[key.position].astype(np.float64) for edge in (key.steps.first, key.steps.last))
+        return key.steps.labels, spread(start, end, volume, len(key.steps.labels))
+    return key.values, np.asarray(np.bincount(key.position, volume, len(key.values)), np.float64)
 
 
 def spread(start: FloatArray, end: FloatArray, amount: IntArray, count: int) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flowveil._folder import TIMES, TOTAL, key_columns
-from flowveil._report.scene import Key
+from flowveil._report.scene import Key, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +44,26 @@ def _key(flows: pa.Table, name: str, manifest: Mapping[str, Json]) -> Key:
     total = place.get(TOTAL, -1) if grouped else -1
     if name != TIMES[0]:
         return Key(name, labels, position, total)
-    return Key(name, labels, position, total, time=True, hours=[_hour(value, step) for value in order])
+    hours = [_hour(value, step) for value in order]
+    return Key(name, labels, position, total, time=True, hours=hours, steps=_steps(order, step))
+
+
+def _steps(order: list[Any], step: str) -> Steps | None:  # as below
+    """Return steps as long as the shortest span; None where values are no spans, or do not fit such steps."""
+    known = [value for value in order if isinstance(value, tuple) and None not in value]
+    if not known:
+        return None
+    length, begin = min(end - start for start, end in known), min(start for start, _ in known)
+    edges = {edge for value in known for edge in value}
+    if not length or any((edge - begin) % length for edge in edges):
+        return None
+    count = (max(edges) - begin) // length
+    if count > _MOST_STEPS:
+        return None
+    moments = [begin + number * length for number in range(count)]
+    spans = [(0, count) if None in value else [(edge - begin) // length for edge in value] for value in order]
+    first, last = np.array(spans, np.int64).T
+    return Steps([label(moment, step) for moment in moments], [_hour(moment, step) for moment in moments], first, last)
 
 
 def _without_gaps(order: list[Any], step: str) -> list[Any]:  # whole numbers, moments, or a pair of them

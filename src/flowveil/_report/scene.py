@@ -20,6 +20,15 @@ _HIGHEST_LATITUDE = 85.0  # where Web Mercator ends
 _TAIL = 0.01  # share of the movements at each edge that the first view may cut off
 
 
+class Steps(NamedTuple):
+    """Steps of time of one length, which the longer ones of a key are spread over evenly."""
+
+    labels: list[str]
+    hours: list[int | None]
+    first: IntArray  # by value of the key: the first step of it
+    last: IntArray  # the first one after it
+
+
 @dataclass(frozen=True, eq=False)
 class Key:
     """A column that divides a release into matrices: an hour, a group."""
@@ -30,6 +39,7 @@ class Key:
     total: int = -1  # the value that stands for all others together, if there is one
     time: bool = False  # whether the values are steps of time
     hours: list[int | None] | None = None  # by value: its hour of the day
+    steps: Steps | None = None  # where values differ in length
 
 
 class Spans(NamedTuple):
