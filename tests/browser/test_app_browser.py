@@ -42,8 +42,9 @@ def opened(browser, address, **context):
         yield page
 
 
-def kept(address):
-    """Return what the server keeps for the page."""
+def kept(page, address):
+    """Return what the server keeps for the page, which gets a turn to send it: its requests pass through here."""
+    page.wait_for_timeout(100)
     own, token = address.split("/#token=")
     return httpx.get(f"{own}/api/state", headers={"authorization": f"Bearer {token}"}, timeout=QUIET).json()
 
@@ -317,7 +318,7 @@ class TestPage:
             cells(page, 6)
             anonymize(page)
             flows = page.locator(".figures dd").first.inner_text()
-            wait_for(lambda: kept(address) and kept(address)["runs"])  # a moment later
+            wait_for(lambda: kept(page, address) and kept(page, address)["runs"])  # a moment later
             page.reload()
             page.locator(".figures dd").first.wait_for()
             assert page.locator(".figures dd").first.inner_text() == flows

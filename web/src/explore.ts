@@ -28,7 +28,7 @@ export const FIGURES: Figure[] = [
   },
   {
     name: 'Blurred by',
-    meaning: 'mean distance from where a trip starts or ends to the middle of its area',
+    meaning: 'mean distance from a tile, where a trip starts or ends, to the middle of its area',
     value: (run) => run.result.metrics?.gdm?.mean ?? null,
     show: (value) => (value === null ? '–' : meters(value)),
     better: 'less',

@@ -59,11 +59,13 @@ function stepper(store: Store): HTMLElement {
   const buttons = STEPS.map((name, page) =>
     h('button', {type: 'button', class: 'step-button', onclick: () => store.set({page})}, h('span', {class: 'number'}, page + 1), name),
   );
-  store.on((state) => {
+  store.on((state, changed) => {
     const lacking = missing(state);
     buttons.forEach((button, page) => {
-      if (page === state.page) button.setAttribute('aria-current', 'step');
-      else button.removeAttribute('aria-current');
+      if (page === state.page) {
+        button.setAttribute('aria-current', 'step');
+        if (changed.has('page')) button.scrollIntoView({block: 'nearest', inline: 'nearest'});
+      } else button.removeAttribute('aria-current');
       button.classList.toggle('lacking', lacking?.step === page);
       button.classList.toggle('done', page < state.page && lacking?.step !== page);
       button.disabled = page === RESULT && !state.runs.length;

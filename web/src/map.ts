@@ -169,6 +169,7 @@ export class FlowMap {
       this.deck = new Deck<MapView>({
         parent: this.canvas as HTMLDivElement,
         views: new MapView({repeat: false}),
+        touchAction: matchMedia('(pointer: coarse)').matches ? 'pan-y' : 'none', // a finger that goes down scrolls the page
         controller: {dragRotate: false, touchRotate: false, keyboard: true},
         viewState: {...this.view},
         onError: (error) => console.error(error),
