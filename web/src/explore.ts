@@ -117,7 +117,7 @@ export class Exploration {
     this.division = null;
     const {divisions} = run.picture;
     this.divisions.hidden = !divisions.length;
-    setOptions(this.divisions, [['', `all ${divisions.length} together`], ...divisions.map((name, place): [string, string] => [String(place), name])], '');
+    setOptions(this.divisions, [['', `all ${divisions.length - run.picture.totals.length} together`], ...divisions.map((name, place): [string, string] => [String(place), name])], '');
     this.map.amount = run.kind === 'paths' ? 'persons' : 'trips';
     this.map.show(run.picture);
     this.select(null);

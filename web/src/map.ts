@@ -375,7 +375,8 @@ export function flowsOf(picture: Picture, division: number | null): Flow[] {
   const joined = new Map<string, Flow>();
   const apart = division !== null || picture.division === null;
   picture.trips.forEach((trips, row) => {
-    if (division !== null && picture.division?.[row] !== division) return;
+    const own = picture.division?.[row];
+    if (division === null ? own !== undefined && picture.totals.includes(own) : own !== division) return;
     const origin = picture.areas[picture.origin[row] ?? -1]?.id ?? '';
     const destination = picture.areas[picture.destination[row] ?? -1]?.id ?? '';
     const key = `${picture.origin[row]},${picture.destination[row]}`;
