@@ -13,6 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 PICTURES = Path(__file__).parent / "pictures"
 _FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+_PATIENCE = 600_000  # milliseconds for a release of the demo city
 _DRAWN = 4_000  # milliseconds until a map without a graphics card stands still
 
 
@@ -25,6 +26,7 @@ def main() -> None:
         if found:
             for scheme, name in (("light", "app"), ("dark", "app-compare")):
                 context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)
+                context.set_default_timeout(_PATIENCE)
                 page = context.new_page()
                 page.goto(found.group())
                 _draw(page, compare=name == "app-compare")

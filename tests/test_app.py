@@ -702,6 +702,7 @@ class TestReleases:
             "error",
             "division",
             "divisions",
+            "totals",
             "flows",
             "extent",
             "land",
@@ -716,6 +717,9 @@ class TestReleases:
         noisy = fv.add_noise(fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:6"), epsilon=1.0).write(tmp_path / "out")
 
         assert set(picture(release)["divisions"]) == {"scale female", "scale male"}
+        assert picture(release)["totals"] == []
+        totals = picture(fv.anonymize(fv.build_flows(trips, "h3:6", by="scale", unit="person_id"), k=5, totals=True))
+        assert [totals["divisions"][division] for division in totals["totals"]] == ["scale total"]
         assert picture(fv.read_release(noisy))["division"] is None
 
 

@@ -28,7 +28,7 @@ export const FIGURES: Figure[] = [
   },
   {
     name: 'Blurred by',
-    meaning: 'mean distance from where a trip starts or ends to the middle of its area',
+    meaning: 'mean distance from a tile, where a trip starts or ends, to the middle of its area',
     value: (run) => run.result.metrics?.gdm?.mean ?? null,
     show: (value) => (value === null ? '–' : meters(value)),
     better: 'less',
@@ -117,7 +117,7 @@ export class Exploration {
     this.division = null;
     const {divisions} = run.picture;
     this.divisions.hidden = !divisions.length;
-    setOptions(this.divisions, [['', `all ${divisions.length} together`], ...divisions.map((name, place): [string, string] => [String(place), name])], '');
+    setOptions(this.divisions, [['', `all ${divisions.length - run.picture.totals.length} together`], ...divisions.map((name, place): [string, string] => [String(place), name])], '');
     this.map.amount = run.kind === 'paths' ? 'persons' : 'trips';
     this.map.show(run.picture);
     this.select(null);

@@ -59,11 +59,13 @@ function stepper(store: Store): HTMLElement {
   const buttons = STEPS.map((name, page) =>
     h('button', {type: 'button', class: 'step-button', onclick: () => store.set({page})}, h('span', {class: 'number'}, page + 1), name),
   );
-  store.on((state) => {
+  store.on((state, changed) => {
     const lacking = missing(state);
     buttons.forEach((button, page) => {
-      if (page === state.page) button.setAttribute('aria-current', 'step');
-      else button.removeAttribute('aria-current');
+      if (page === state.page) {
+        button.setAttribute('aria-current', 'step');
+        if (changed.has('page')) button.scrollIntoView({block: 'nearest', inline: 'nearest'});
+      } else button.removeAttribute('aria-current');
       button.classList.toggle('lacking', lacking?.step === page);
       button.classList.toggle('done', page < state.page && lacking?.step !== page);
       button.disabled = page === RESULT && !state.runs.length;
@@ -81,7 +83,7 @@ function activityBar(store: Store, work: Work): HTMLElement {
   const bar = h('progress', {'aria-label': 'Progress'});
   const cancel = h('button', {type: 'button', id: 'cancel', onclick: () => void work.cancel()}, 'Cancel');
   const doing = h('div', {class: 'doing', role: 'status', hidden: true}, bar, stage, cancel);
-  const element = h('div', {class: 'action'}, back, doing, short, next, run);
+  const element = h('footer', {class: 'action'}, back, doing, short, next, run);
   store.on((state) => {
     const {activity} = state;
     const ready = Boolean(settings(state));
@@ -151,9 +153,9 @@ function build(about: About): void {
     {type: 'button', class: 'small', id: 'over', title: 'Remove all files and releases from flowveil and begin anew', onclick: () => void work.startOver()},
     'Start over',
   );
-  const main = h('main', {}, start, lackingBox(store), ...sections, saidBox(store));
+  const main = h('main', {}, troubleBox(store), start, lackingBox(store), ...sections, saidBox(store));
   const steps = stepper(store);
-  put(document.body, header(about, over), steps, troubleBox(store), main, activityBar(store, work));
+  put(document.body, header(about, over), steps, main, activityBar(store, work));
   store.on((state, changed) => {
     start.hidden = Boolean(state.file);
     steps.hidden = over.hidden = !state.file;

@@ -169,6 +169,7 @@ export class FlowMap {
       this.deck = new Deck<MapView>({
         parent: this.canvas as HTMLDivElement,
         views: new MapView({repeat: false}),
+        touchAction: matchMedia('(pointer: coarse)').matches ? 'pan-y' : 'none', // a finger that goes down scrolls the page
         controller: {dragRotate: false, touchRotate: false, keyboard: true},
         viewState: {...this.view},
         onError: (error) => console.error(error),
@@ -374,7 +375,8 @@ export function flowsOf(picture: Picture, division: number | null): Flow[] {
   const joined = new Map<string, Flow>();
   const apart = division !== null || picture.division === null;
   picture.trips.forEach((trips, row) => {
-    if (division !== null && picture.division?.[row] !== division) return;
+    const own = picture.division?.[row];
+    if (division === null ? own !== undefined && picture.totals.includes(own) : own !== division) return;
     const origin = picture.areas[picture.origin[row] ?? -1]?.id ?? '';
     const destination = picture.areas[picture.destination[row] ?? -1]?.id ?? '';
     const key = `${picture.origin[row]},${picture.destination[row]}`;

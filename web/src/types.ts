@@ -136,6 +136,7 @@ export interface Picture {
   error: number[] | null; // of noise: 19 of 20 counts are off by no more
   division: number[] | null; // which step of time and group a flow is of
   divisions: string[];
+  totals: number[]; // divisions of all groups together: not to be added to the others
   flows: number;
   extent: [number, number, number, number];
   land: Position[][];

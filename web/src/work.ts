@@ -205,7 +205,10 @@ export class Work {
     keepSoon(this.store);
     const {state} = this.store;
     const now = settings(state);
-    if (!now) return this.store.set({count: null, frontier: null, points: [], command: '', python: ''});
+    if (!now) {
+      this.countedKey = this.frontierKey = this.pointsKey = '';
+      return this.store.set({count: null, frontier: null, points: [], command: '', python: ''});
+    }
     void this.showCommand(kindOf(state));
     const stopped = this.stopped;
     this.stopped = false;

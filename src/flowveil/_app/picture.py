@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
-from flowveil._folder import key_columns
+from flowveil._folder import TOTAL, key_columns
 from flowveil._report import land
 from flowveil._trajectories import TrajectoryRelease
 
@@ -65,8 +65,19 @@ def _flows_picture(release: Release | NoisyRelease) -> dict[str, Json]:
         "error": error,
         "division": None if labels is None else [divisions[label] for label in labels],
         "divisions": list(divisions),
+        "totals": sorted(
+            {divisions[label] for label, total in zip(labels or [], _totals(flows, release), strict=False) if total}
+        ),
         "flows": release.flows.num_rows,
     }
+
+
+def _totals(flows: pa.Table, release: Release | NoisyRelease) -> list[bool]:
+    """Return which flows count all groups together: they may not be added to those of the groups."""
+    by = release.manifest["options"].get("by")
+    if not by or not release.manifest["promise"].get("totals"):
+        return [False] * flows.num_rows
+    return [value == TOTAL for value in flows[by[0]].to_pylist()]
 
 
 def _paths_picture(release: TrajectoryRelease) -> dict[str, Json]:
@@ -94,6 +105,7 @@ def _paths_picture(release: TrajectoryRelease) -> dict[str, Json]:
         "error": None,
         "division": None,
         "divisions": [],
+        "totals": [],
         "flows": len(first),
     }
 
