@@ -69,6 +69,11 @@ def read(folder):
     return (pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("flows", "areas"))
 
 
+def names(areas):
+    """Return what areas are called, by id."""
+    return {row["area"]: row["name"] or row["area"] for row in areas}
+
+
 def on_screen(page, lon, lat):
     """Return where a place is in the window."""
     spot = page.evaluate("([lon, lat]) => flowveil.map.toScreen(flowveil.map.local(lon, lat))", [lon, lat])
@@ -296,7 +301,7 @@ def test_switch_layers(opened):
 def test_lines_answer(opened):
     """A line says which flow it is, and how many trips it has, to the pointer and to a click."""
     page, folder = opened
-    flows, _ = (list(rows) for rows in read(folder))
+    flows, areas = (list(rows) for rows in read(folder))
     page.get_by_role("radio", name="Flows").check()
     page.select_option("#lines", "25")
     page.locator("#map").scroll_into_view_if_needed()
@@ -308,11 +313,12 @@ def test_lines_answer(opened):
     frame = page.locator("#map").bounding_box()
     page.mouse.move(frame["x"] + spots[-1]["x"], frame["y"] + spots[-1]["y"])
 
-    trips = {f"{row['origin']} → {row['destination']}": row["trips"] for row in flows}
-    name = page.text_content("#tip b")
-    assert f"{trips[name]:,} trips" in page.text_content("#tip")
+    called = names(areas)
+    trips = [(f"{called[row['origin']]} → {called[row['destination']]}", row["trips"]) for row in flows]
+    name, amount = page.text_content("#tip b"), number(page, "#tip div")
+    assert (name, amount) in trips
     page.mouse.click(frame["x"] + spots[-1]["x"], frame["y"] + spots[-1]["y"])
-    assert number(page, "#pair-amount") == trips[name]
+    assert number(page, "#pair-amount") == amount
 
 
 def test_keyboard(opened):
@@ -365,10 +371,10 @@ def test_csv(folders, browser):
 def test_names_of_no_place(folders, browser):
     """What has no place on the map, such as elsewhere, is still there to be chosen."""
     folder = folders / "city"
-    flows, _ = (list(rows) for rows in read(folder))
+    flows, areas = (list(rows) for rows in read(folder))
     with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
         page.get_by_role("radio", name="Destinations").check()
-        page.get_by_role("button", name=re.compile("^elsewhere")).click()
+        page.get_by_role("button", name=re.compile(f"^{names(areas)['elsewhere']}")).click()
 
         expected = sum(row["trips"] for row in flows if row["destination"] == "elsewhere")
         assert told(page, "#place-answer") == (expected, expected, expected)
