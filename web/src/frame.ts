@@ -20,6 +20,6 @@ export class Frame {
   }
 
   private load(): void {
-    if (this.page) this.element.srcdoc = this.page.replace('<html ', `<html data-theme="${isDark() ? 'dark' : 'light'}" `);
+    if (this.page) this.element.srcdoc = this.page.replace('<html ', `<html data-held data-theme="${isDark() ? 'dark' : 'light'}" `);
   }
 }
