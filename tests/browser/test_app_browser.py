@@ -265,6 +265,7 @@ class TestPage:
             flows = page.locator(".compare tbody tr").first.locator("td").all_inner_texts()
             for side in (".half:first-child", ".half:last-child"):
                 shown = shown_map(page, side)
+                assert page.locator(f"{side} iframe").bounding_box()["height"] >= 600
                 wait_for(lambda: drawn_colors(shown) > 50)  # noqa: B023  it is called at once
 
         assert [head.split(",")[0] for head in heads] == ["mosaic", "crosscut"]

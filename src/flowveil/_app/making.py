@@ -12,7 +12,7 @@ import flowveil as fv
 from flowveil._app.checks import refuse_bombs
 from flowveil._app.words import in_words
 from flowveil._folder import read_files
-from flowveil._kinds.records import RECORDS
+from flowveil._kinds import RECORDS
 from flowveil._report import make_map
 
 if TYPE_CHECKING:
