@@ -14,7 +14,9 @@ import socket
 import stat
 import time
 import zipfile
+from html import escape
 from threading import Thread
+from urllib.parse import quote
 
 import httpx
 import pyarrow as pa
@@ -27,7 +29,6 @@ from flowveil._app.api import make_api
 from flowveil._app.files import Files, shown_name
 from flowveil._app.guard import HEADERS, Guard
 from flowveil._app.jobs import Jobs
-from flowveil._app.picture import picture
 from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones, write_demo_city
 from tests.waiting import QUIET, wait_for
@@ -603,15 +604,13 @@ class TestReleases:
         job = app.wait(started)
         assert job["state"] == "done", job
 
-        shown = app.client.get(f"/api/releases/{job['id']}/picture").json()
         found = _unzip(app, job, tmp_path / "page")
 
         release = fv.read_release(tmp_path / "page" / "out")
         assert job["result"]["noisy_total"] == sum(release.flows["trips"].to_pylist())
-        assert (
-            len(shown["error"]) == len(shown["trips"]) == sum(trips > 0 for trips in release.flows["trips"].to_pylist())
-        )
-        assert min(shown["error"]) >= min(release.flows["scale"].to_pylist())
+        assert job["result"]["above_zero"] == sum(trips > 0 for trips in release.flows["trips"].to_pylist())
+        assert job["result"]["error"] >= 2.99 * sorted(release.flows["scale"].to_pylist())[release.flows.num_rows // 2]
+        assert _drawn(app, job)["listed"] == release.flows.num_rows
         assert job["result"]["checks"]
         shutil.copy(city_trips, tmp_path / city_trips.name)
         monkeypatch.chdir(tmp_path)
@@ -638,8 +637,7 @@ class TestReleases:
             assert found == {f"out/{path.name}": path.read_bytes() for path in (tmp_path / "out").iterdir()}
             shutil.rmtree(tmp_path / "out")
 
-        shown = app.client.get(f"/api/releases/{job['id']}/picture").json()
-        assert sum(shown["trips"]) == job["result"]["paths"]["users"] - job["result"]["paths"]["suppressed_users"]
+        assert _drawn(app, job)["samples"]
         assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
         assert b"<html" in app.client.get(f"/api/releases/{job['id']}/private-report").content
         assert "out.private.html" in _unzip(app, job, tmp_path, "private")
@@ -661,66 +659,51 @@ class TestReleases:
         assert app.client.post(f"/api/releases/{job['id']}/export/exe").status_code == 400
         assert app.client.get(f"/api/releases/{exported['id']}/zip").status_code == 400
 
-    def test_points_and_before(self, app, city_trips):
-        """What budgets give never leaves out more than they say; before is what there was, apart from any release."""
+    def test_points(self, app, city_trips):
+        """What budgets give never leaves out more than they say, and is drawn."""
         settings = {"trips": app.give(city_trips), "grid": "h3:7", "unit": "person_id", "k": 5}
 
         job = app.wait(app.start("points", **settings, budgets=[0, 0.05, 0.2]))
-        before = app.wait(app.start("before", **settings))
 
         points = job["result"]["points"]
         assert all(point["metrics"]["suppressed"] <= point["budget"] for point in points)
         assert [point["budget"] for point in points] == [0, 0.05, 0.2]
         for number, point in enumerate(points):
-            shown = app.client.get(f"/api/pictures/{job['id']}/{number}").json()
-            assert shown["flows"] == point["metrics"]["flows"]
-        true = app.client.get(f"/api/pictures/{before['id']}/before").json()
-        assert sum(true["trips"]) == before["result"]["trips"] == pq.read_table(city_trips).num_rows
-        assert app.client.get(f"/api/pictures/{job['id']}/../before").status_code in {400, 404}
-        assert app.client.get(f"/api/releases/{before['id']}/zip").status_code == 400
+            assert _drawn(app, job, str(number))["movements"] == point["metrics"]["flows"]
+        assert app.client.get(f"/api/maps/{job['id']}/../0").status_code in {400, 404}
+        assert app.client.get(f"/api/maps/{job['id']}/map").status_code == 404
+        assert app.client.get(f"/api/releases/{job['id']}/zip").status_code == 400
 
-    def test_picture(self, app, city_trips, tmp_path):
-        """The map shows what is in the release, and nothing else."""
+    def test_map(self, app, city_trips, tmp_path):
+        """The map is that of a notebook: it shows what is in the release, and nothing else; the trips are not in it."""
         job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:8", unit="person_id"))
 
-        shown = app.client.get(f"/api/releases/{job['id']}/picture").json()
+        answer = app.client.get(f"/api/maps/{job['id']}/map")
 
         _unzip(app, job, tmp_path)
         release = fv.read_release(tmp_path / "out")
-        ids = [area["id"] for area in shown["areas"]]
-        ends = [[ids[place] for place in shown[end]] for end in ("origin", "destination")]
-        rows = sorted(zip(*ends, shown["trips"], shown["persons"], strict=True))
-        assert rows == sorted(tuple(row.values()) for row in release.flows.to_pylist())
-        known = {row["area"]: (row["lon"], row["lat"], row["tiles"]) for row in release.areas.to_pylist()}
-        assert {area["id"]: (area["lon"], area["lat"], area["tiles"]) for area in shown["areas"]} == known
-        numbers = {
-            "areas",
-            "origin",
-            "destination",
-            "trips",
-            "persons",
-            "error",
-            "division",
-            "divisions",
-            "totals",
-            "flows",
-            "extent",
-            "land",
-        }
-        assert set(shown) == numbers
+        assert escape(answer.text) in release._repr_html_()
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
+        assert app.client.get(f"/api/maps/{job['id']}/{quote('out.private')}").status_code == 404
 
-    @pytest.mark.slow
-    def test_picture_of_groups(self, city_trips, tmp_path):
-        """What divides a release stands in its manifest: noise does not, and a group may be called like it."""
-        trips = pq.read_table(city_trips).rename_columns({"sex": "scale"})
-        release = fv.anonymize(fv.build_flows(trips, "h3:6", by="scale"))
-        noisy = fv.add_noise(fv.build_tile_matrix(city_trips, CITY_BBOX, "h3:6"), epsilon=1.0).write(tmp_path / "out")
+    def test_what_may_run(self, app, city_trips):
+        """The policy of the page lets the program and the style of a map run in a frame, and no other inline text."""
+        job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:6", unit="person_id"))
 
-        assert set(picture(release)["divisions"]) == {"scale female", "scale male"}
-        assert picture(release)["totals"] == []
-        totals = picture(fv.anonymize(fv.build_flows(trips, "h3:6", by="scale", unit="person_id"), k=5, totals=True))
-        assert [totals["divisions"][division] for division in totals["totals"]] == ["scale total"]
-        assert picture(fv.read_release(noisy))["division"] is None
+        page = app.client.get(f"/api/maps/{job['id']}/map").text
+
+        own = dict(part.split(" ", 1) for part in HEADERS["content-security-policy"].split("; "))
+        inner = re.search(r"script-src ('sha256-[^']+'); style-src ('sha256-[^']+')", page)
+        assert own["script-src"] == f"'self' {inner[1]}"
+        assert own["style-src"] == f"'self' {inner[2]}"
+
+
+def _drawn(app, job, name="map"):
+    """Return what the map of a job draws from."""
+    page = app.client.get(f"/api/maps/{job['id']}/{name}").text
+    found = re.search(r'<script type="application/json" id="drawing">(.*?)</script>', page)
+    return json.loads(found[1])["scene"]
 
 
 class TestState:

@@ -1,7 +1,7 @@
-// Builds the page into src/flowveil/_app/assets (or the folder given), with the licenses of all that is bundled.
+// Builds the page into src/flowveil/_app/assets (or the folder given). Nothing of others is bundled.
 // The first line of app.js holds a hash of the sources, so that a test without node can tell whether it is up to date.
 import {createHash} from 'node:crypto';
-import {copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync} from 'node:fs';
+import {copyFileSync, mkdirSync, readFileSync, readdirSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
@@ -20,7 +20,7 @@ function hashOfSources() {
   return hash.digest('hex');
 }
 
-const result = await build({
+await build({
   absWorkingDir: here,
   entryPoints: {app: 'src/main.ts', style: 'src/style.css'},
   bundle: true,
@@ -28,33 +28,9 @@ const result = await build({
   format: 'esm',
   target: 'es2022',
   legalComments: 'none',
-  pure: ['console.warn'], // of libraries, about clusters that this page does not use
-  define: {'process.env.NODE_ENV': '"production"'},
-  banner: {js: `/* flowveil page, sources ${hashOfSources()}; licenses of what is bundled: third-party.txt */`},
+  banner: {js: `/* flowveil page, sources ${hashOfSources()} */`},
   outdir: target,
-  metafile: true,
   logLevel: 'warning',
 });
 copyFileSync(join(here, 'src', 'index.html'), join(target, 'index.html'));
 copyFileSync(join(here, 'src', 'mark.svg'), join(target, 'mark.svg'));
-
-const packages = new Set();
-for (const output of Object.values(result.metafile.outputs)) {
-  for (const [input, {bytesInOutput}] of Object.entries(output.inputs)) {
-    const found = input.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)/);
-    if (found && bytesInOutput > 0) packages.add(found[0]);
-  }
-}
-let notice = 'The page of flowveil serve contains the following packages.\n';
-const texts = new Map();
-for (const folder of [...packages].sort()) {
-  const about = JSON.parse(readFileSync(join(here, folder, 'package.json'), 'utf8'));
-  const file = readdirSync(join(here, folder)).find((name) => /^(licen[sc]e|copying)/i.test(name));
-  // One package has its license in its README only: it is copied to licenses/.
-  const path = file ? join(here, folder, file) : join(here, 'licenses', `${about.name}.txt`);
-  const text = readFileSync(path, 'utf8').replace(/\r/g, '').trim();
-  notice += `\n${about.name} ${about.version}: ${about.license ?? 'see below'}`;
-  texts.set(text, [...(texts.get(text) ?? []), about.name]);
-}
-for (const [text, names] of texts) notice += `\n\n\n==== ${names.join(', ')}\n\n${text}`;
-writeFileSync(join(target, 'third-party.txt'), `${notice}\n`);

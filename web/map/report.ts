@@ -42,7 +42,8 @@ function copyCommand(): void {
 
 function themes(explorer: Explorer, maps: FlowMap[], palette: string[]): void {
   const wanted = matchMedia('(prefers-color-scheme: dark)');
-  let theme = wanted.matches ? 'dark' : 'light';
+  // Whoever holds this page in a frame may say which.
+  let theme = document.documentElement.dataset.theme ?? (wanted.matches ? 'dark' : 'light');
   const set = (name: string) => {
     nameTheme(name);
     const colors = themeColors();

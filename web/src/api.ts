@@ -52,6 +52,11 @@ export async function call<Answer>(method: string, path: string, body?: unknown)
   return (await (await request(method, path, body)).json()) as Answer;
 }
 
+/** Fetch a page, to be shown in a frame. */
+export async function fetchPage(path: string): Promise<string> {
+  return (await request('GET', path)).text();
+}
+
 /** Send a file and hear which share of it has gone. */
 export function upload(file: File, kind: 'trips' | 'zones', onShare: (share: number) => void): Promise<StoredFile> {
   return new Promise((resolve, reject) => {

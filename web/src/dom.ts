@@ -1,4 +1,4 @@
-/** Elements. Text from files and servers only ever becomes text nodes: nothing is ever parsed as markup. */
+/** Elements. Text from files and servers only ever becomes text nodes: markup is only ever parsed in the sandbox of frame.ts. */
 
 type Child = Node | string | number | null | undefined | false;
 type Properties = Record<string, unknown>;

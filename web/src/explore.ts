@@ -1,13 +1,9 @@
-/** One release: figures, map, list, promise. */
+/** One release: figures, map, promise. */
 
-import {choice, h, put, segmented, setOptions} from './dom';
+import {h, put} from './dom';
 import {count, decimal, meters, percent} from './format';
-import type {Direction} from './map';
-import {FlowMap, flowsOf} from './map';
+import {Frame} from './frame';
 import type {Run} from './state';
-import {onTheme} from './theme';
-
-const LISTED = 12;
 
 export interface Figure {
   name: string;
@@ -51,7 +47,7 @@ export const FIGURES: Figure[] = [
 ];
 
 function figuresOf(run: Run): [string, string, string][] {
-  const {counts, noisy_total: total, paths} = run.result;
+  const {counts, above_zero: above, noisy_total: total, error, paths} = run.result;
   if (paths) {
     const released = (paths.users ?? 0) - (paths.suppressed_users ?? 0);
     return [
@@ -63,13 +59,11 @@ function figuresOf(run: Run): [string, string, string][] {
     ];
   }
   if (counts !== undefined) {
-    const errors = run.picture.error ?? [];
-    const middle = [...errors].sort((one, two) => one - two)[Math.floor(errors.length / 2)];
     return [
       ['Counts', 'published, with noise', count(counts)],
-      ['Above zero', 'counts that can be drawn', count(run.picture.trips.length)],
+      ['Above zero', 'counts of at least one trip', count(above)],
       ['Trips, noisy', 'sum of all counts', count(total)],
-      ['Error of a count', '19 of 20 counts are off by no more (median over counts)', middle === undefined ? '–' : `± ${count(middle)}`],
+      ['Error of a count', '19 of 20 counts are off by no more (median over counts)', error == null ? '–' : `± ${count(error)}`],
     ];
   }
   return FIGURES.map((figure) => [figure.name, figure.meaning, figure.show(figure.value(run))]);
@@ -77,102 +71,23 @@ function figuresOf(run: Run): [string, string, string][] {
 
 export class Exploration {
   readonly element: HTMLElement;
-  private readonly map: FlowMap;
+  private readonly map: Frame;
   private readonly figures = h('dl', {class: 'figures'});
-  private readonly list = h('div', {class: 'list'});
-  private readonly promise = h('div', {class: 'statement'});
-  private readonly hint = h('p', {class: 'map-note'});
-  private readonly heading = h('h3', {});
+  private readonly promise = h('aside', {class: 'side statement', 'aria-label': 'Promise'});
   private run: Run | null = null;
-  private selected: string | null = null;
-  private direction: Direction = 'both';
-  private division: number | null = null;
-  private readonly divisions = choice([], '', (value) => {
-    this.division = value === '' ? null : Number(value);
-    if (this.run) this.map.show(this.run.picture, this.division);
-    this.select(null);
-  });
 
   constructor(label: string) {
-    this.map = new FlowMap(label);
-    this.map.onSelect = (area) => this.select(area);
-    const direction = segmented('Flows of the place', [['both', 'Both'], ['leaving', 'Leaving'], ['arriving', 'Arriving']], 'both', (value) => {
-      this.direction = value;
-      this.select(this.selected);
-    });
-    const outlines = h('input', {type: 'checkbox', id: 'outlines', checked: true, onchange: () => this.map.showOutlines(outlines.checked)});
-    const side = h('aside', {class: 'side', 'aria-label': 'Flows'}, this.promise, this.heading, direction, this.list);
-    this.divisions.setAttribute('aria-label', 'Step of time or group');
-    const tools = h('div', {class: 'map-tools'}, this.divisions, legend(), h('label', {class: 'check', for: 'outlines'}, outlines, 'Outlines of areas'), this.hint);
-    this.element = h('div', {class: 'explore'}, this.figures, h('div', {class: 'stage'}, h('div', {class: 'map-frame'}, this.map.element, tools), side));
-    onTheme(() => this.map.draw());
+    this.map = new Frame(label);
+    this.element = h('div', {class: 'explore'}, this.figures, h('div', {class: 'map-frame'}, this.map.element), this.promise);
   }
 
   show(run: Run): void {
-    if (run === this.run) return this.map.draw();
+    if (run === this.run) return;
     this.run = run;
     put(this.figures, ...figuresOf(run).map(([name, meaning, value]) => h('div', {title: meaning}, h('dt', {}, name), h('dd', {}, value))));
     put(this.promise, ...statement(run));
-    put(this.heading, run.kind === 'paths' ? 'Largest groups: where their paths start and end' : 'Strongest flows');
-    this.division = null;
-    const {divisions} = run.picture;
-    this.divisions.hidden = !divisions.length;
-    setOptions(this.divisions, [['', `all ${divisions.length - run.picture.totals.length} together`], ...divisions.map((name, place): [string, string] => [String(place), name])], '');
-    this.map.amount = run.kind === 'paths' ? 'persons' : 'trips';
-    this.map.show(run.picture);
-    this.select(null);
+    this.map.show(run.map);
   }
-
-  private select(area: string | null): void {
-    this.selected = area;
-    this.map.select(area, this.direction);
-    const run = this.run;
-    if (!run) return;
-    put(this.list, ...this.rows(run));
-    const drawn = run.picture.trips.length;
-    const what = run.kind === 'paths' ? 'paths' : run.kind === 'noise' ? 'counts' : 'flows';
-    put(
-      this.hint,
-      area ? h('button', {type: 'button', class: 'small', onclick: () => this.select(null)}, 'All flows') : 'Click a place for its flows. ',
-      area ? ` of ${area} ` : null,
-      drawn < run.picture.flows ? `The strongest ${count(drawn)} of ${count(run.picture.flows)} ${what} are drawn.` : null,
-      run.kind === 'paths' ? ' Lines join where a path starts and where it ends; the report shows all of it.' : null,
-    );
-  }
-
-  private rows(run: Run): HTMLElement[] {
-    const flows = flowsOf(run.picture, this.division);
-    const leaves = (origin: string) => origin === this.selected && this.direction !== 'arriving';
-    const arrives = (destination: string) => destination === this.selected && this.direction !== 'leaving';
-    const chosen = flows.filter((flow) => !this.selected || leaves(flow.origin) || arrives(flow.destination));
-    return chosen.slice(0, LISTED).map(({origin, destination, trips, error}) => {
-      const meter = h('span', {class: 'meter'});
-      meter.style.width = `${(100 * trips) / (chosen[0]?.trips ?? 1)}%`;
-      const mark = () => this.map.mark([origin, destination]);
-      const unmark = () => this.map.mark([]);
-      return h(
-        'button',
-        {
-          type: 'button',
-          class: 'flow',
-          title: `${origin} → ${destination}`,
-          onmouseenter: mark,
-          onfocus: mark,
-          onmouseleave: unmark,
-          onblur: unmark,
-          onclick: () => this.select(origin === this.selected ? null : origin),
-        },
-        meter,
-        h('span', {class: 'ends'}, h('code', {}, origin), h('span', {class: 'arrow'}, '→'), h('code', {}, destination)),
-        h('b', {}, `${count(trips)}${error ? ` ± ${count(error)}` : ''}`),
-      );
-    });
-  }
-}
-
-function legend(): HTMLElement {
-  const entry = (kind: string, text: string) => h('span', {}, h('i', {class: kind}), text);
-  return h('div', {class: 'legend'}, entry('leaving', 'more leave'), entry('arriving', 'more arrive'));
 }
 
 function statement(run: Run): HTMLElement[] {

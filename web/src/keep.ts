@@ -11,7 +11,7 @@ interface Kept {
   zones: (StoredFile & ZonesResult) | null;
   page: number;
   shown: number;
-  runs: Omit<Run, 'picture'>[];
+  runs: Omit<Run, 'map'>[];
 }
 
 const PAUSE_MS = 300;
@@ -23,7 +23,7 @@ let last = '';
 function now({state}: Store): string {
   const {file, zones, page} = state;
   for (let first = 0; ; first++) {
-    const runs = state.runs.slice(first).map(({picture: _, ...run}) => run);
+    const runs = state.runs.slice(first).map(({map: _, ...run}) => run);
     const kept: Kept = {choices: choicesOf(state), file, zones, page, shown: state.shown - first, runs};
     const text = JSON.stringify(kept);
     if (new Blob([text]).size < MOST_BYTES || first >= state.runs.length) return text;

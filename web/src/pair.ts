@@ -1,39 +1,34 @@
-/** Two maps that move together: a release and the trips before it, or two releases with their figures. */
+/** A release and the trips before it, or two releases with their figures. */
 
 import {choice, h, put, setOptions} from './dom';
 import {count, decimal, percent} from './format';
 import type {Figure} from './explore';
 import {FIGURES} from './explore';
-import {FlowMap} from './map';
+import {Frame} from './frame';
 import type {Run, Store} from './state';
 import {title} from './state';
-import {onTheme} from './theme';
-import type {Picture} from './types';
 import type {Work} from './work';
 
 export class Comparison {
   readonly element: HTMLElement;
-  private readonly maps = [new FlowMap('Map on the left'), new FlowMap('Map on the right')] as const;
+  private readonly maps = [new Frame('Map on the left'), new Frame('Map on the right')] as const;
+  private readonly both = new Frame('Private report: before and after');
   private readonly choices = [0, 1].map((side) => {
     const element = choice([], '', (value) => this.store.set(side === 0 ? {shown: Number(value)} : {other: Number(value)}));
     element.setAttribute('aria-label', side === 0 ? 'First release' : 'Second release');
     return element;
   });
-  private readonly names = [h('p', {class: 'half-name'}), h('p', {class: 'half-name'})] as const;
+  private readonly halves: HTMLElement;
+  private readonly name = h('p', {class: 'half-name'}, h('b', {}, 'Private: '), 'the trips as they are beside what anyone can see. Do not publish these maps.');
   private readonly table = h('div', {class: 'table-frame'});
   readonly invite = h('div', {class: 'invite', hidden: true});
-  private readonly sides: HTMLElement[];
-  private readonly drawn: (Picture | undefined)[] = [];
-  private readonly before = new Map<string, Picture>();
+  private readonly before = new Map<string, string>();
 
   constructor(
     private readonly store: Store,
     private readonly work: Work,
   ) {
-    const [left, right] = this.maps;
-    left.onView = (view) => right.setView(view);
-    right.onView = (view) => left.setView(view);
-    this.sides = this.maps.map((map, side) => h('div', {class: 'half'}, this.choices[side], this.names[side], map.element));
+    this.halves = h('div', {class: 'halves'}, ...this.maps.map((map, side) => h('div', {class: 'half'}, this.choices[side], map.element)));
     const method = choice(store.state.about.methods.map((one) => [one.name, `${one.name}: ${one.family}`]), 'crosscut', () => undefined);
     method.setAttribute('aria-label', 'Method to compare with');
     put(
@@ -42,21 +37,14 @@ export class Comparison {
       method,
       h('button', {type: 'button', id: 'run-other', onclick: () => void work.anonymize(method.value)}, 'Run and compare'),
     );
-    this.element = h('div', {class: 'compare', hidden: true}, h('div', {class: 'halves'}, ...this.sides), this.table);
-    onTheme(() => this.maps.forEach((map) => map.draw()));
+    this.element = h('div', {class: 'compare', hidden: true}, this.name, h('div', {class: 'map-frame'}, this.both.element), this.halves, this.table);
   }
 
   show(view: 'before' | 'two'): void {
-    for (const select of this.choices) select.hidden = view === 'before';
-    for (const name of this.names) name.hidden = view === 'two';
+    this.halves.hidden = view === 'before';
+    this.name.hidden = view === 'two';
     if (view === 'two') this.showTwo();
     else void this.showBefore();
-  }
-
-  private put(side: 0 | 1, picture: Picture | undefined): void {
-    (this.sides[side] as HTMLElement).classList.toggle('empty', !picture);
-    if (picture && picture !== this.drawn[side]) this.maps[side].show(picture);
-    this.drawn[side] = picture;
   }
 
   private showTwo(): void {
@@ -65,8 +53,9 @@ export class Comparison {
     const named = runs.map((run, place): [string, string] => [String(place), `${run.number}: ${title(run)}`]);
     setOptions(this.choices[0] as HTMLSelectElement, named, String(shown));
     setOptions(this.choices[1] as HTMLSelectElement, other === null ? [['', '–'], ...named] : named, other === null ? '' : String(other));
-    this.put(0, first?.picture);
-    this.put(1, second?.picture);
+    this.both.show(undefined);
+    this.maps[0].show(first?.map);
+    this.maps[1].show(second?.map);
     put(this.table, first && second ? comparisonTable(first, second) : null);
   }
 
@@ -74,16 +63,13 @@ export class Comparison {
     const run = this.store.state.runs[this.store.state.shown];
     if (!run) return;
     const {metrics, total} = run.result;
-    put(this.names[0], h('b', {}, 'Before'), ' the trips as they are. Private: do not publish this map.');
-    put(this.names[1], h('b', {}, 'After'), ' what anyone can see.');
-    put(this.table, h('p', {class: 'help'}, `${count(total)} trips before; ${count(metrics?.trips)} of them are published, ${percent(metrics?.suppressed ?? 0)} are left out. Its own page says what was lost: make the private report below.`));
-    this.put(1, run.picture);
-    if (!this.before.has(run.job)) {
-      this.put(0, undefined);
-      const picture = await this.work.before(run);
-      if (picture) this.before.set(run.job, picture);
-    }
-    if (this.store.state.view === 'before') this.put(0, this.before.get(run.job));
+    put(this.table, h('p', {class: 'help'}, `${count(total)} trips before; ${count(metrics?.trips)} of them are published, ${percent(metrics?.suppressed ?? 0)} are left out.`));
+    this.both.show(this.before.get(run.job));
+    if (this.before.has(run.job)) return;
+    const page = await this.work.before(run);
+    if (page) this.before.set(run.job, page);
+    const {view, runs, shown} = this.store.state;
+    if (view === 'before' && runs[shown] === run) this.both.show(page ?? undefined);
   }
 }
 

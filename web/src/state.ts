@@ -1,6 +1,6 @@
 /** All that the page knows, in one place. Whoever changes it tells everyone. */
 
-import type {About, CountResult, FrontierResult, Kind, Metrics, Picture, ReleaseResult, StoredFile, ZonesResult} from './types';
+import type {About, CountResult, FrontierResult, Kind, Metrics, ReleaseResult, StoredFile, ZonesResult} from './types';
 import type {Settings} from './types';
 
 export interface Trouble {
@@ -26,7 +26,7 @@ export interface Run {
   command: string;
   python: string;
   result: ReleaseResult;
-  picture: Picture;
+  map: string; // a page
   seconds: number;
 }
 

@@ -1,14 +1,12 @@
 /** Step 4: how areas are joined, and how many trips may be left out; what comes of it is drawn beforehand. */
 
-import {call} from './api';
+import {fetchPage} from './api';
 import {MOST, drawFrontier, within} from './chart';
 import {choice, field, h, put, s} from './dom';
 import {count, decimal, meters, percent} from './format';
-import {FlowMap} from './map';
+import {Frame} from './frame';
 import type {Point, State, Store} from './state';
 import {kindOf, methodOf} from './state';
-import {onTheme} from './theme';
-import type {Picture} from './types';
 
 const OWN = ['mosaic', 'nested', 'crosscut'];
 
@@ -185,18 +183,18 @@ function readings(state: State): HTMLElement[] {
 /** The map of a few budgets: never of one above the slider. */
 function pointsMap(store: Store): HTMLElement {
   const {state} = store;
-  const map = new FlowMap('What a budget gives');
+  const map = new Frame('What a budget gives');
   const cards = h('div', {class: 'cards', role: 'group', 'aria-label': 'What budgets give'});
   const words = h('p', {class: 'help', 'aria-live': 'polite'});
-  const pictures = new Map<string, Picture>();
+  const maps = new Map<string, string>();
   let drawn = '';
   const show = async (point: Point) => {
-    if (drawn === point.job) return map.draw();
+    if (drawn === point.job) return;
     drawn = point.job;
-    const picture = pictures.get(point.job) ?? (await call<Picture>('GET', `/api/pictures/${point.job}/0`).catch(() => null));
-    if (!picture || drawn !== point.job) return;
-    pictures.set(point.job, picture);
-    map.show(picture);
+    const page = maps.get(point.job) ?? (await fetchPage(`/api/maps/${point.job}/0`).catch(() => null));
+    if (!page || drawn !== point.job) return;
+    maps.set(point.job, page);
+    map.show(page);
   };
   const update = () => {
     const allowed = state.points.filter((point) => point.budget <= state.budget);
@@ -219,7 +217,6 @@ function pointsMap(store: Store): HTMLElement {
   store.on((_, changed) => {
     if (['points', 'budget', 'page', 'method', 'activity'].some((name) => changed.has(name as keyof State))) update();
   });
-  onTheme(() => map.draw());
   const frame = h('div', {class: 'map-frame'}, map.element);
   frame.hidden = true;
   return h('div', {class: 'trade-map'}, cards, words, frame);

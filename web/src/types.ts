@@ -109,37 +109,14 @@ export interface ReleaseResult {
   metrics?: Metrics;
   total?: number;
   counts?: number;
+  above_zero?: number;
   noisy_total?: number;
+  error?: number | null; // 19 of 20 counts are off by no more
   paths?: Record<string, number>;
   promise: string;
   absence: string;
   checks: string[];
   notes: string[];
-}
-
-export type Position = [number, number];
-
-export interface Area {
-  id: string;
-  lon: number | null;
-  lat: number | null;
-  tiles: number | null;
-  shape: Position[][][];
-}
-
-export interface Picture {
-  areas: Area[];
-  origin: number[];
-  destination: number[];
-  trips: number[];
-  persons: number[] | null;
-  error: number[] | null; // of noise: 19 of 20 counts are off by no more
-  division: number[] | null; // which step of time and group a flow is of
-  divisions: string[];
-  totals: number[]; // divisions of all groups together: not to be added to the others
-  flows: number;
-  extent: [number, number, number, number];
-  land: Position[][];
 }
 
 export type Kind = 'anonymize' | 'noise' | 'paths';

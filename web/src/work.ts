@@ -1,11 +1,11 @@
 /** What happens in the background: counting, following frontiers, making releases; one thing at a time. */
 
-import {ServerError, call, download, follow, upload} from './api';
+import {ServerError, call, download, fetchPage, follow, upload} from './api';
 import {bytes} from './format';
 import {forgetAll, keepSoon, readKept} from './keep';
 import type {Run, Store, Trouble} from './state';
 import {CHOICES, choicesOf, guessSamples, guessUnit, kindOf, settings} from './state';
-import type {ColumnsResult, CountResult, FrontierResult, Job, Kind, Picture, PointsResult, ReleaseResult, Settings, StoredFile, ZonesResult} from './types';
+import type {ColumnsResult, CountResult, FrontierResult, Job, Kind, PointsResult, ReleaseResult, Settings, StoredFile, ZonesResult} from './types';
 
 const MOST_RUNS = 8; // kept in this page; the server keeps a few more
 const PAUSE_MS = 250; // after the last change of a setting
@@ -72,8 +72,8 @@ export class Work {
       if (!job) return;
       const runs: Run[] = [];
       for (const run of kept.runs) {
-        const picture = await call<Picture>('GET', `/api/releases/${run.job}/picture`).catch(() => null);
-        if (picture) runs.push({...run, picture});
+        const map = await fetchPage(`/api/maps/${run.job}/map`).catch(() => null);
+        if (map) runs.push({...run, map});
       }
       const shown = Math.max(0, Math.min(kept.shown, runs.length - 1));
       const page = kept.page === RESULT && !runs.length ? TRADE_OFF : kept.page;
@@ -103,8 +103,8 @@ export class Work {
       this.wanted = false;
       const job = await follow<ReleaseResult>(`/api/${kind}`, wanted, (current) => this.watch(current, true));
       if (!job) return;
-      const picture = await call<Picture>('GET', `/api/releases/${job.id}/picture`);
-      this.add({kind, job: job.id, settings: wanted, choices, command: job.command ?? '', python: job.python ?? '', result: job.result, picture, seconds: job.seconds});
+      const map = await fetchPage(`/api/maps/${job.id}/map`);
+      this.add({kind, job: job.id, settings: wanted, choices, command: job.command ?? '', python: job.python ?? '', result: job.result, map, seconds: job.seconds});
     });
   }
 
@@ -135,14 +135,14 @@ export class Work {
     });
   }
 
-  /** Draw the trips as they are, for the settings of a release; null if that fails. */
-  async before(run: Run): Promise<Picture | null> {
-    let picture: Picture | null = null;
+  /** Make the private report of a release, with the trips as they are, and return it; null if that fails. */
+  async before(run: Run): Promise<string | null> {
+    let page: string | null = null;
     await this.guarded(async () => {
-      const job = await follow<unknown>('/api/before', run.settings, (now) => this.watch(now, false));
-      if (job) picture = await call<Picture>('GET', `/api/pictures/${job.id}/before`);
+      const path = `/api/releases/${run.job}/private-report`;
+      if (await follow<unknown>(path, undefined, (now) => this.watch(now, false))) page = await fetchPage(path);
     });
-    return picture;
+    return page;
   }
 
   async cancel(): Promise<void> {

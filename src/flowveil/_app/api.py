@@ -177,10 +177,6 @@ def _add_jobs(api: FastAPI, files: Files, jobs: Jobs) -> None:
         del order["report"]
         return _about(files, jobs.submit("points", order))
 
-    @api.post("/api/before")
-    def before(settings: Settings) -> dict[str, Json]:
-        return _about(files, jobs.submit("before", {"places": settings.places(files), "folder": None}))
-
     @api.get("/api/jobs/{key}")
     def job(key: str) -> dict[str, Json]:
         return _about(files, jobs[key])

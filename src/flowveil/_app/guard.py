@@ -6,6 +6,8 @@ import json
 import secrets
 from typing import TYPE_CHECKING
 
+from flowveil._report import allowed_sources
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,9 +15,12 @@ _MOST_JSON = 100_000  # bytes of a request that is not an upload
 UPLOAD = "/api/upload"
 _HINT = "open the address that flowveil serve printed"
 
+_MAP, _MAP_STYLE = allowed_sources()  # frames with maps are under the policy of the page that holds them
+
 HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        f"default-src 'none'; script-src 'self' {_MAP}; style-src 'self' {_MAP_STYLE}; "
+        "img-src 'self' data: blob:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "referrer-policy": "no-referrer",

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import flowveil as fv
 from flowveil._app.checks import refuse_bombs
-from flowveil._app.picture import picture
 from flowveil._app.words import in_words
+from flowveil._folder import read_files
+from flowveil._kinds import RECORDS
+from flowveil._report import make_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flowveil._folder import Json
+    from flowveil._folder import Files, Json
 
     Tell = Callable[[str], None]
 
 RELEASE = "out"
+_NINETEEN_OF_TWENTY = math.log(20)  # scales of Laplace noise that 19 of 20 draws stay within
 
 
 def add_noise(
@@ -36,8 +41,13 @@ def add_noise(
     refuse_bombs(trips, "trips")
     release = fv.add_noise(trips, method, epsilon, options=options, tell=tell, **counting)
     facts = publish(tell, release, folder, None, report=report)
-    draw(release, Path(folder), "picture")
-    return facts | {"counts": len(release.counts), "noisy_total": int(release.counts.sum())}
+    scale = release.flows["scale"].to_numpy()
+    return facts | {
+        "counts": len(release.counts),
+        "above_zero": int((release.counts > 0).sum()),
+        "noisy_total": int(release.counts.sum()),
+        "error": math.ceil(float(np.median(scale)) * _NINETEEN_OF_TWENTY) if len(scale) else None,
+    }
 
 
 def merge_paths(
@@ -55,7 +65,6 @@ def merge_paths(
     data = fv.trajectories.read_trajectories(trips, **reading)
     release = fv.trajectories.anonymize(data, tell=tell, **grouping)
     facts = publish(tell, release, folder, trips, report=report)
-    draw(release, Path(folder), "picture")
     audit = release.audit
     counts = {name: value for name, value in audit.items() if isinstance(value, int | float)}
     return facts | {"paths": counts, "notes": [in_words(note) for note in audit["notes"]]}
@@ -69,12 +78,13 @@ def publish(
     *,
     report: bool,
 ) -> dict[str, Json]:
-    """Write and verify a release and return what it promises; trips: against which, None for noise."""
+    """Write, verify and draw a release and return what it promises; trips: against which, None for noise."""
     tell("writing the release")
     written = release.write(Path(folder) / RELEASE, report=report)
     tell("verifying the release against the trips" if trips else "verifying the release")
     verification = fv.verify(written, trips)
     tell("drawing the map")
+    draw(read_files(written), Path(folder), "map")
     promised = release.manifest
     return {
         "promise": promised["promise_text"],
@@ -84,9 +94,9 @@ def publish(
     }
 
 
-def draw(release: fv.Release | fv.NoisyRelease | fv.trajectories.TrajectoryRelease, folder: Path, name: str) -> None:
-    """Write the picture of a release into a folder."""
-    (folder / f"{name}.json").write_text(json.dumps(picture(release)), encoding="utf-8")
+def draw(files: Files, folder: Path, name: str) -> None:
+    """Write the map of a release into a folder: a page, computed from its files alone."""
+    (folder / f"{name}.html").write_text(make_map(RECORDS[files.kind].show(files)), encoding="utf-8")
 
 
 def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Releases that were made: their pictures, what is downloaded of them, and other formats."""
+"""Releases that were made: their maps, what is downloaded of them, and other formats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from fastapi import HTTPException
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 
 from flowveil._app.jobs import DONE
 from flowveil._app.making import RELEASE
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flowveil._app.jobs import Job, Jobs
 
 _RELEASES = ("anonymize", "noise", "paths")  # jobs that make one
-_PAGE = "application/octet-stream"  # a report is kept by the browser, and never runs here
+_PAGE = "application/octet-stream"  # a report is kept by the browser or runs in a sandbox, never as a page of ours
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same release gives the same zip
 
 
@@ -48,16 +48,12 @@ def add_releases(api: FastAPI, files: Files, jobs: Jobs) -> None:
     def folder(key: str) -> Path:
         return _done(jobs, key, *_RELEASES).folder
 
-    @api.get("/api/releases/{key}/picture")
-    def picture(key: str) -> FileResponse:
-        return FileResponse(folder(key) / "picture.json", media_type="application/json")
-
-    @api.get("/api/pictures/{key}/{name}")
-    def other_picture(key: str, name: str) -> FileResponse:
-        drawn = {path.stem: path for path in _done(jobs, key, "points", "before").folder.glob("*.json")}
-        if name not in drawn:
+    @api.get("/api/maps/{key}/{name}")
+    def drawn(key: str, name: str) -> Response:
+        known = {path.stem: path for path in _done(jobs, key, *_RELEASES, "points").folder.glob("*.html")}
+        if name not in known or known[name].name.startswith(f"{RELEASE}."):
             raise HTTPException(404)
-        return FileResponse(drawn[name], media_type="application/json")
+        return _page(known[name], "")
 
     @api.get("/api/releases/{key}/zip")
     def download(key: str) -> Response:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import flowveil as fv
 from flowveil._app.checks import refuse_bombs
-from flowveil._app.making import RELEASE, add_noise, draw, export, merge_paths, private_report, publish
+from flowveil._app.making import add_noise, draw, export, merge_paths, private_report, publish
 from flowveil._app.words import in_words
+from flowveil._folder import AREAS, FLOWS, Files, Kind
 from flowveil._places import read_zones
-from flowveil._release import read_flows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,6 @@ class Tasks:
             "count": self.count,
             "frontier": self.frontier,
             "points": self.points,
-            "before": self.before,
             "anonymize": self.anonymize,
             "noise": add_noise,
             "paths": merge_paths,
@@ -111,16 +110,10 @@ class Tasks:
                 release = fv.anonymize(flows, **demand, **steer | {"max_suppression": budget})
             except fv.PromiseError:
                 continue
-            draw(release, Path(folder), str(len(found)))
+            tables = {FLOWS: release.flows, AREAS: release.areas}
+            draw(Files(Kind.FLOWS, tables, release.manifest), Path(folder), str(len(found)))
             found.append({"budget": budget, "metrics": release.metrics()})
         return {"points": found}
-
-    def before(self, tell: Tell, places: dict[str, Json], folder: str) -> dict[str, Json]:
-        """Draw the true flows between tiles, of all times and groups. Private: no crowd is asked for."""
-        flows = self._flows(tell, places | dict.fromkeys(("time", "time_hierarchy", "timezone", "by")))
-        tell("drawing the trips as they are")
-        draw(fv.anonymize(flows, "suppression", k=1), Path(folder), "before")
-        return {"trips": flows.total}
 
     def anonymize(
         self,
@@ -132,12 +125,11 @@ class Tasks:
         *,
         report: bool,
     ) -> dict[str, Json]:
-        """Make, write, verify and measure a release; draw its map from what was written."""
+        """Make, write, verify, draw and measure a release."""
         flows = self._flows(tell, places)
         tell(f"anonymizing {flows.total:,} trips with {demand['method']}")
         release = fv.anonymize(flows, **demand, **steer)
         facts = publish(tell, release, folder, places["trips"], report=report)
-        draw(read_flows(Path(folder) / RELEASE), Path(folder), "picture")
         return facts | {
             "metrics": release.metrics(),
             "total": flows.total,

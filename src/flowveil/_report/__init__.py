@@ -8,18 +8,18 @@ from flowveil._report.content import (
     choose_report,
     flows_content,
     make_inline,
+    make_map,
     make_private_report,
     make_report,
     noisy_flows_content,
     trajectories_content,
 )
-from flowveil._report.document import show
+from flowveil._report.document import allowed_sources, show
 from flowveil._report.drawing import ground
 from flowveil._report.flows import floats
 from flowveil._report.keys import label
 from flowveil._report.packing import pack, pack_steps
 from flowveil._report.scene import NOWHERE, Scene
-from flowveil._report.shoreline import land
 from flowveil._report.shores import choose_ground
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "NOWHERE",
     "Content",
     "Scene",
+    "allowed_sources",
     "cells_content",
     "check_ground",
     "check_report",
@@ -36,8 +37,8 @@ __all__ = [
     "flows_content",
     "ground",
     "label",
-    "land",
     "make_inline",
+    "make_map",
     "make_private_report",
     "make_report",
     "noisy_flows_content",

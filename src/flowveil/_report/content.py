@@ -158,11 +158,16 @@ def make_private_report(show: Show, files: Files, losses: Mapping[str, Json]) ->
     return page(content.numbers(), drawing(content.scene), content.words, Look.PRIVATE, losses)
 
 
+def make_map(content: Content) -> str:
+    """Return the map of a release as a page to be shown in a frame of another one."""
+    return page(content.numbers(), drawing(content.scene), content.words, Look.INLINE)
+
+
 def make_inline(show: Show, files: Files) -> str:
     """Return the map of a release for a notebook: a page of its own, so that neither disturbs the other."""
     content = show(files)
-    inner = page(content.numbers(), drawing(content.scene), content.words, Look.INLINE)
+    title, inner = escape(content.words["title"]), escape(make_map(content))
     return (
-        f'<iframe title="{escape(content.words["title"])}" srcdoc="{escape(inner)}" sandbox="allow-scripts" '
+        f'<iframe title="{title}" srcdoc="{inner}" sandbox="allow-scripts" '
         'style="width:100%;height:620px;border:0"></iframe>'
     )

@@ -55,7 +55,7 @@ def page(
     style = _asset("style.css")
     drawing = {"scene": scene, "words": dict(words), "look": look.value, "palette": _PALETTE}
     fields = {
-        "policy": f"default-src 'none'; script-src {_fingerprint(program)}; style-src {_fingerprint(style)}",
+        "policy": "default-src 'none'; script-src {}; style-src {}".format(*allowed_sources()),
         "generator": escape(numbers["software"]),
         "title": escape(f"{words['title']} · flowveil"),
         "heading": escape(words["title"]),
@@ -81,6 +81,11 @@ def page(
         "program": program,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _asset("page.html"))
+
+
+def allowed_sources() -> tuple[str, str]:
+    """Return by which words a content security policy allows the program and the style of every page, and no other."""
+    return _fingerprint(_asset("report.js")), _fingerprint(_asset("style.css"))
 
 
 @cache
