@@ -24,6 +24,12 @@ function takeToken(): string {
 }
 
 const token = takeToken();
+const asking = new AbortController();
+
+/** Ask for nothing more: what is removed is not there to be asked about. */
+export function askNoMore(): void {
+  asking.abort();
+}
 
 function failure(text: string): ServerError {
   try {
@@ -40,7 +46,8 @@ async function request(method: string, path: string, body?: unknown): Promise<Re
   let answer: Response;
   try {
     // Kept alive: what is removed must go even when the page does.
-    answer = await fetch(path, {method, headers, body: body === undefined ? null : JSON.stringify(body), keepalive: method === 'DELETE'});
+    const removes = method === 'DELETE';
+    answer = await fetch(path, {method, headers, body: body === undefined ? null : JSON.stringify(body), keepalive: removes, signal: removes ? null : asking.signal});
   } catch {
     throw failure('');
   }

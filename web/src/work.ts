@@ -1,6 +1,6 @@
 /** What happens in the background: counting, following frontiers, making releases; one thing at a time. */
 
-import {ServerError, call, download, fetchPage, follow, upload} from './api';
+import {askNoMore, call, download, fetchPage, follow, ServerError, upload} from './api';
 import {bytes} from './format';
 import {forgetAll, keepSoon, readKept} from './keep';
 import type {Run, Store, Trouble} from './state';
@@ -84,6 +84,7 @@ export class Work {
   /** Remove all files and releases and begin anew. */
   async startOver(): Promise<void> {
     this.wanted = false;
+    askNoMore();
     await forgetAll();
     location.reload();
   }
