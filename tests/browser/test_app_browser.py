@@ -98,6 +98,11 @@ def shown_map(page, inside=".explore"):
     return frame
 
 
+def where(shown):
+    """Return the middle of a map and how large it is."""
+    return shown.evaluate("() => Object.values(flowveil.map.where).map((value) => Number(value.toPrecision(9)))")
+
+
 def drawn_colors(frame):
     """Return how many colors the map has: one if nothing is drawn."""
     return frame.locator("#map").evaluate(
@@ -267,6 +272,11 @@ class TestPage:
                 shown = shown_map(page, side)
                 assert page.locator(f"{side} iframe").bounding_box()["height"] >= 600
                 wait_for(lambda: drawn_colors(shown) > 50)  # noqa: B023  it is called at once
+            maps = [shown_map(page, side).locator("#map") for side in (".half:first-child", ".half:last-child")]
+            before = where(maps[1])
+            maps[0].press("+")
+            maps[0].press("ArrowRight")
+            wait_for(lambda: where(maps[0]) == where(maps[1]) != before)
 
         assert [head.split(",")[0] for head in heads] == ["mosaic", "crosscut"]
         numbers = [int(re.sub(r"\D", "", text)) for text in flows]

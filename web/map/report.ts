@@ -5,6 +5,7 @@ import {type Distribution, bars, histogram} from './charts';
 import {Controls} from './controls';
 import {Explorer, type Words} from './explorer';
 import {FlowMap} from './flowmap';
+import {heed} from './held';
 import {Legend, hover} from './legend';
 import {Multiples} from './multiples';
 import {Panel} from './panel';
@@ -84,7 +85,11 @@ function start(): void {
     find('time').hidden = false;
     explorer.views.push(new TimeBar(explorer, find('time'), time));
   }
-  map.moved = () => multiples.follow();
+  const tell = heed(map);
+  map.moved = () => {
+    multiples.follow();
+    tell();
+  };
   steer(map, {
     hover: (x, y) => hover(explorer, x, y),
     click: (x, y) => explorer.click(x, y),

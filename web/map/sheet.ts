@@ -21,6 +21,13 @@ export interface Colors {
   bubble: string;
 }
 
+// The middle of a sheet in degrees, north as on the map, and pixels a degree.
+export interface Where {
+  x: number;
+  y: number;
+  scale: number;
+}
+
 export class Sheet {
   readonly context: CanvasRenderingContext2D;
   readonly middle: Point;
@@ -73,6 +80,19 @@ export class Sheet {
     this.y = 0;
     this.fitted = true;
     if (this.width) this.fit();
+    this.later();
+    this.moved();
+  }
+
+  get where(): Where {
+    return {x: this.x + this.middle.x, y: this.y + this.middle.y, scale: this.scale};
+  }
+
+  go({x, y, scale}: Where): void {
+    this.x = x - this.middle.x;
+    this.y = y - this.middle.y;
+    this.scale = scale;
+    this.fitted = false;
     this.later();
   }
 

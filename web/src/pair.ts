@@ -37,6 +37,10 @@ export class Comparison {
       method,
       h('button', {type: 'button', id: 'run-other', onclick: () => void work.anonymize(method.value)}, 'Run and compare'),
     );
+    addEventListener('message', ({source, data}) => {
+      const from = this.maps.findIndex((map) => map.element.contentWindow === source);
+      if (from >= 0) this.maps[1 - from]?.element.contentWindow?.postMessage(data, '*');
+    });
     this.element = h('div', {class: 'compare', hidden: true}, this.name, h('div', {class: 'map-frame'}, this.both.element), this.halves, this.table);
   }
 
