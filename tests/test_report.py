@@ -30,7 +30,7 @@ from flowveil._folder import Files, Kind, read_files
 from flowveil._kinds import RECORDS, report_numbers
 from flowveil._report import flows_content, make_inline, make_report, trajectories_content
 from flowveil._report.outlines import draw
-from flowveil._report.shoreline import land, world_rings
+from flowveil._report.shoreline import cut, world_rings
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 from tests.drawing import block, numbers, rows, running
 
@@ -771,7 +771,7 @@ class TestDrawing:
         """The land of a view has the same shape as what shapely cuts out of the whole."""
         step = 1e-9
 
-        found = _even_odd(land(*view, step=step))
+        found = _even_odd(cut(world_rings(), list(view), step, near=list(view), fine=step))
 
         near = [ring for ring, bounds in world_rings() if box(*bounds).intersects(box(*view))]
         expected = _even_odd(near, box(*view))

@@ -98,6 +98,16 @@ def shown_map(page, inside=".explore"):
     return frame
 
 
+def choose_zones(page, trips, folder):
+    """Give trips between zones, and then their zones."""
+    for name, source in (("trips.parquet", trips), ("zones.parquet", trips.with_name("zones.parquet"))):
+        shutil.copy(source, folder / name)
+    page.get_by_label("Choose a file of trips").first.set_input_files(folder / "trips.parquet")
+    page.get_by_role("button", name="Go to step 2").click()
+    page.get_by_label("Choose a file of zones").set_input_files(folder / "zones.parquet")
+    page.locator(".note b", has_text="zones.parquet").wait_for()
+
+
 def where(shown):
     """Return the middle of a map and how large it is."""
     return shown.evaluate("() => Object.values(flowveil.map.where).map((value) => Number(value.toPrecision(9)))")
@@ -406,13 +416,8 @@ class TestPage:
 
     def test_zones(self, browser, address, city_zone_trips, tmp_path):
         """Trips between zones ask for zones, which have names and join by columns of their file."""
-        shutil.copy(city_zone_trips, tmp_path / "trips.parquet")
-        shutil.copy(city_zone_trips.with_name("zones.parquet"), tmp_path / "zones.parquet")
         with opened(browser, address, accept_downloads=True) as page:
-            page.get_by_label("Choose a file of trips").first.set_input_files(tmp_path / "trips.parquet")
-            page.get_by_role("button", name="Go to step 2").click()
-            page.get_by_label("Choose a file of zones").set_input_files(tmp_path / "zones.parquet")
-            page.locator(".note b", has_text="zones.parquet").wait_for()
+            choose_zones(page, city_zone_trips, tmp_path)
             assert ", name," in page.locator(".note", has_text="zones.parquet").inner_text()
             page.get_by_label("How zones join").select_option("columns")
             page.get_by_label("Columns from fine to coarse").fill("zone_id, district, region")
@@ -431,13 +436,8 @@ class TestPage:
 
     def test_names(self, browser, address, city_zone_trips, tmp_path):
         """Areas are called by the names of their zones."""
-        shutil.copy(city_zone_trips, tmp_path / "trips.parquet")
-        shutil.copy(city_zone_trips.with_name("zones.parquet"), tmp_path / "zones.parquet")
         with opened(browser, address, accept_downloads=True) as page:
-            page.get_by_label("Choose a file of trips").first.set_input_files(tmp_path / "trips.parquet")
-            page.get_by_role("button", name="Go to step 2").click()
-            page.get_by_label("Choose a file of zones").set_input_files(tmp_path / "zones.parquet")
-            page.locator(".note b", has_text="zones.parquet").wait_for()
+            choose_zones(page, city_zone_trips, tmp_path)
             anonymize(page)
             told = shown_map(page).locator("#place").inner_text()
             with zipfile.ZipFile(download(page, "#download", tmp_path / "release.zip")) as archive:

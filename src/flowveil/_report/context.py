@@ -14,7 +14,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._places import read_shapes
-from flowveil._report.shoreline import clip
+from flowveil._report.shoreline import clip_to_box
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray
@@ -51,7 +51,7 @@ class Context:
     def _layer(self, style: str, wide: list[float], fine: float, step: float) -> dict[str, Json]:
         layer: dict[str, Json] = {"style": style, "areas": [], "lines": []}
         for closed, points in self.shapes[style]:
-            parts = [_clip_ring(points, wide)] if closed else _runs(points, wide)
+            parts = [clip_to_box(points, wide)] if closed else _runs(points, wide)
             drawn = [_ways(part, fine, step) for part in parts]
             layer["areas" if closed else "lines"] += [way for way in drawn if len(way) >= (6 if closed else 4)]
         return layer
@@ -85,12 +85,6 @@ def _drawn(shape: shapely.Geometry | None) -> list[tuple[bool, FloatArray]]:
         else:
             waiting += getattr(part, "geoms", ())
     return [(closed, points) for closed, points in found if len(points) > 1 and np.isfinite(points).all()]
-
-
-def _clip_ring(ring: FloatArray, box: list[float]) -> FloatArray:
-    for axis, limit, keeps_above in ((0, box[0], True), (0, box[2], False), (1, box[1], True), (1, box[3], False)):
-        ring = clip(ring, axis, limit, keeps_above=keeps_above)
-    return ring
 
 
 def _runs(line: FloatArray, box: list[float]) -> list[FloatArray]:

@@ -20,29 +20,21 @@ if TYPE_CHECKING:
     Ring: TypeAlias = tuple[FloatArray, tuple[float, ...]]  # open, and west, south, east, north
 
 
-def land(west: float, south: float, east: float, north: float, *, step: float) -> list[list[list[float]]]:
-    """Return the rings of land inside a box of degrees as [[lon, lat], ...]; fill them by the even-odd rule.
-
-    Lakes are rings inside the land, and islands rings inside lakes.
-    step: points closer together than so many degrees are left out, and so are smaller rings; about a pixel of the view.
-    """
-    box = [west, south, east, north]
-    return cut(world_rings(), box, step, near=box, fine=step)
-
-
 def cut(
     rings: Iterable[Ring], box: list[float], step: float, *, near: list[float], fine: float
 ) -> list[list[list[float]]]:
-    """Return what a box holds of rings, as `land` does; inside the box `near`, `fine` takes the place of the step."""
+    """Return the rings of land inside a box of degrees as [[lon, lat], ...]; fill them by the even-odd rule.
+
+    Lakes are rings inside the land, and islands rings inside lakes. step: points closer together than so many degrees
+    are left out, and so are smaller rings; inside the box `near`, `fine` takes its place.
+    """
     found = []
     for ring, bounds in rings:
         if not _meet(bounds, box):
             continue
         if max(bounds[2] - bounds[0], bounds[3] - bounds[1]) < (fine if _meet(bounds, near) else step):
             continue
-        part = _thin(ring, step, near, fine)
-        for axis, limit, keeps_above in ((0, box[0], True), (0, box[2], False), (1, box[1], True), (1, box[3], False)):
-            part = clip(part, axis, limit, keeps_above=keeps_above)
+        part = clip_to_box(_thin(ring, step, near, fine), box)
         if len(part) > 2:
             found.append(part.round(5).tolist())
     return found
@@ -81,6 +73,13 @@ def _enter_cells(ring: FloatArray, size: float) -> BoolArray:
     cell = np.floor(ring / size)
     entered: BoolArray = (cell[1:] != cell[:-1]).any(axis=1)
     return entered
+
+
+def clip_to_box(ring: FloatArray, box: list[float]) -> FloatArray:
+    """Return the part of a ring inside a box."""
+    for axis, limit, keeps_above in ((0, box[0], True), (0, box[2], False), (1, box[1], True), (1, box[3], False)):
+        ring = clip(ring, axis, limit, keeps_above=keeps_above)
+    return ring
 
 
 def clip(ring: FloatArray, axis: int, limit: float, *, keeps_above: bool) -> FloatArray:
