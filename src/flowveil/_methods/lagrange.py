@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 GROWTH = 8.0  # of the price until a cut suppresses little enough
 SAME = 1e-12  # relative difference of costs that is rounding
 _SAMPLE = 100_000  # cells
-_CLOSE = 0.6  # of the lower price, between two prices: what matters between them is much less than all
-_CLOSER = 8.0  # times, until it is much less again
+_CLOSE = 1.6  # times the lower price: what matters between two is much less than all
 
 
 def bracket(splits: Splits, enough: Callable[[Cut], bool]) -> tuple[Cut, Cut]:
@@ -46,12 +45,10 @@ def close_in(splits: Splits, fine: Cut, coarse: Cut, enough: Callable[[Cut], boo
     Each step takes the price at which the two cost the same: where the tangents of the dual meet.
     """
     near: Splits | Between = splits
-    close = _CLOSE
     while fine.suppressed > coarse.suppressed:
         lam = price_between(fine, coarse)
-        if coarse.lam <= fine.lam * (1 + close):
-            near = between(near, fine.lam, coarse.lam)
-            close /= _CLOSER
+        if near is splits and coarse.lam <= fine.lam * _CLOSE:
+            near = between(splits, fine.lam, coarse.lam)
         middle = near.best(lam)
         if middle.value(lam) >= coarse.value(lam) * (1 - SAME):
             break

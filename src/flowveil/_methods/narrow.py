@@ -44,21 +44,14 @@ class Between:
         return self.splits.cut(lam, choice, at_once(follow, self.runs))
 
 
-def between(cuts: Splits | Between, low: float, high: float) -> Between:
-    """Return those of a set of cuts that are best at some price between two."""
-    splits = cuts.splits if isinstance(cuts, Between) else cuts
+def between(splits: Splits, low: float, high: float) -> Between:
+    """Return the cuts that are best at some price between two."""
     cube = splits.cube
-    prices = low + cube.price, high + cube.price
 
     def narrow(run: Run) -> Narrow:
-        return _narrow(cube.edges[run.matrices.start : run.matrices.stop + 1], splits.cells, *prices)
+        edges = cube.edges[run.matrices.start : run.matrices.stop + 1]
+        return _narrow(edges, splits.cells, low + cube.price, high + cube.price)
 
-    def narrower(run: Narrow) -> Narrow:
-        less = _narrow(run.edges, run.cells, *prices)
-        return less._replace(number=run.number[less.number], split=run.split[less.split])
-
-    if isinstance(cuts, Between):
-        return Between(splits, at_once(narrower, cuts.runs))
     return Between(splits, at_once(narrow, cube.runs))
 
 
