@@ -75,6 +75,7 @@ def verify_flows(
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
+    flows = replace(flows, called=areas.called())
     check_published_crowd(flows, promise)
     table = open_trips(trips, audit, columns, where)
     request = make_request(table, options, promise)
