@@ -217,10 +217,8 @@ def _coverage(
 def _check_presence(seen: list[IntArray], least: int) -> None:
     """Stop before anything is written if a sample would claim presence where nobody was, or too few."""
     if any((part < least).any() for part in seen):
-        raise PromiseError(
-            f"a sample would be published in which fewer than {least} users were seen",
-            "this is a bug: please report it",
-        )
+        who = "nobody was" if least == 1 else f"fewer than {least} users were"
+        raise PromiseError(f"a sample would be published in which {who} seen", "this is a bug: please report it")
 
 
 def _manifest(

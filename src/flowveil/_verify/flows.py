@@ -100,9 +100,6 @@ def verify_flows(
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
             _count_layer(request, whole, promise, any_area=options.areas_from)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
-        for one in (layer,) if totals is None else (layer, whole):
-            check_maps(manifest, one, areas_from=options.areas_from)
-    check_shape(manifest, options, promise)
     check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
     checks = list(_sentences(promise, options, audit))
     if beside is not None:
@@ -113,6 +110,10 @@ def verify_flows(
         checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder, flows_content, context):
         checks.append(CHECKED_REPORT)
+    if not promise.rectangles:
+        for one in (layer,) if totals is None else (layer, whole):
+            check_maps(manifest, one, areas_from=options.areas_from)
+    check_shape(manifest, options, promise)
     checks += check_written(folder, audit)
     return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
 

@@ -1,4 +1,4 @@
-"""Whether the files of a release are as they were written: laid out as they should, with the hashes of the audit file."""
+"""Whether files of a release are as they were written: laid out as the format says, with the hashes of the audit."""
 
 from __future__ import annotations
 
