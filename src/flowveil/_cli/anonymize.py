@@ -28,7 +28,7 @@ from flowveil._cli.options import (
     takes,
     warn_of_one,
 )
-from flowveil._cli.terminal import count, progress, show
+from flowveil._cli.terminal import count, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
@@ -95,6 +95,8 @@ def anonymize(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
             folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
+        for text in noisy.audit["notes"]:
+            warn(text)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)

@@ -29,6 +29,7 @@ class Settings(TypedDict, total=False):
     variant: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Spending(TypedDict):
@@ -63,6 +64,7 @@ class Promise(TypedDict, total=False):
     samples: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Description(TypedDict, total=False):
@@ -124,3 +126,4 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

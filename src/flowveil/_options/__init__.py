@@ -13,12 +13,13 @@ from flowveil._options.crowds import (
     parse_max_gbar,
     parse_max_suppression,
     parse_min_tiles,
+    parse_support,
     parse_users,
 )
 from flowveil._options.description import DescriptionOptions, parse_description
 from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
-from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons
+from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons, weak_epsilon
 from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
 from flowveil._options.values import (
     LARGEST_NUMBER,
@@ -75,6 +76,7 @@ __all__ = [
     "parse_names",
     "parse_number",
     "parse_pairs",
+    "parse_support",
     "parse_text",
     "parse_timezone",
     "parse_users",
@@ -82,4 +84,5 @@ __all__ = [
     "parse_wholes",
     "shown",
     "spelled",
+    "weak_epsilon",
 ]

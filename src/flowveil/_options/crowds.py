@@ -26,6 +26,11 @@ def parse_users(value: object) -> int:
     return parse_whole(value, "k", "a crowd needs 2 users or more: give -k 2 or more", 2, LARGEST_CROWD)
 
 
+def parse_support(value: object) -> int:
+    """Return how many members of a group must have been seen in a sample."""
+    return parse_whole(value, "min_support", "it is a whole number of users, 1 or more", 1, LARGEST_CROWD)
+
+
 def parse_k_weight(value: object) -> float | Literal["auto"] | None:
     """Return a number of people, or auto, or None."""
     if value is None or (isinstance(value, str) and value == AUTO):

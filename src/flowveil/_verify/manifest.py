@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FORMAT = "flowveil-flows/1"
-_KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
+KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
 _MORE_PROMISE_KEYS = (
     "weight",
@@ -69,11 +69,10 @@ class Promise:
 
 def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     """Check every key and value of the manifest."""
-    only_keys(manifest, "the manifest", _KEYS, ("description",))
+    only_keys(manifest, "the manifest", KEYS, ("description",))
     if manifest["format"] != _FORMAT:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
-    if not isinstance(manifest["software"], str) or not re.fullmatch(_SOFTWARE, manifest["software"]):
-        raise broken("'software' of the manifest is not a version of flowveil")
+    check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
     check_method(manifest["method"], manifest["options"].get("method_options"))
     label = check_description(manifest, has_unit=promise.unit is not None)
@@ -82,6 +81,12 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     if manifest["absence"] != (ABSENCE_WITH_REMAINDERS if promise.remainders else ABSENCE):
         raise broken("'absence' of the manifest is not what the format says")
     return options, promise
+
+
+def check_software(text: Json) -> None:
+    """Raise unless this is a version of flowveil."""
+    if not isinstance(text, str) or not re.fullmatch(_SOFTWARE, text):
+        raise broken("'software' of the manifest is not a version of flowveil")
 
 
 def _promise(promise: Json) -> Promise:

@@ -106,10 +106,14 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users") -> str:
-    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1) -> str:
+    """Return the promise of a release of trajectories in plain words.
+
+    label: what the publisher calls users; least: how many of them were seen in every sample.
+    """
+    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least one of its {label} was seen; not all of them need to have been. "
+        f"and time span of a trajectory at least {some}; not all of them need to have been. "
         "Nobody's samples are in two trajectories."
     )
