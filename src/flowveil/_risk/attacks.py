@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._folder import Kind
+from flowveil._risk.absence import find_absence
 from flowveil._risk.repeats import find_repeats
 
 if TYPE_CHECKING:
@@ -28,4 +29,5 @@ _FLOWS = frozenset({Kind.FLOWS})
 
 ATTACKS = (
     Attack("repeats", "Does a flow tell how often one person traveled?", _FLOWS, find_repeats),
+    Attack("absence", "Does a missing flow tell of a group, beside totals?", _FLOWS, find_absence),
 )  # fmt: skip

@@ -52,6 +52,11 @@ class Case:
         return int(self.files.manifest["promise"]["k"])
 
     @property
+    def slack(self) -> int:
+        """By how much a published number may differ from the true one."""
+        return 0
+
+    @property
     def counts_persons(self) -> bool:
         """Whether the crowd is counted in persons, and told."""
         return "persons" in self.files.tables[FLOWS].column_names
