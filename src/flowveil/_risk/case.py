@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._folder import FLOWS, read_files
+from flowveil._folder import FLOWS, most_error, read_files
 from flowveil._release import read_flows, recount, retrace
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Case:
     @property
     def slack(self) -> int:
         """By how much a published number may differ from the true one."""
-        return 0
+        return most_error(self.files.manifest["promise"])
 
     @property
     def counts_persons(self) -> bool:

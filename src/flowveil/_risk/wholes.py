@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from flowveil._arrays import texts
+from flowveil._arrays import filled, texts
 from flowveil._folder import AREAS, ELSEWHERE, FLOWS, SIDES, TIMES, TOTAL, Kind, read_files
 from flowveil._measure import cover
 from flowveil._release import times_of
@@ -98,14 +98,12 @@ class Reader:
         for own in np.unique(layer.group).tolist():  # flows of one group do not overlap
             chosen = np.flatnonzero(layer.group == own)
             table = layer.table.take(chosen)
-            listed, numbers = zip(
-                *(
-                    flows.places.listed(tree, texts(table[side]))
-                    for tree, side in zip((flows.origins, flows.destinations), SIDES, strict=True)
-                ),
-                strict=True,
+            (origins, origin), (destinations, destination) = (
+                flows.places.listed(tree, texts(table[side]))
+                for tree, side in zip((flows.origins, flows.destinations), SIDES, strict=True)
             )
-            held = cover(flows, *numbers, layer.step[chosen], times_of(flows, table), step, (listed[0], listed[1]))
+            time, areas = times_of(flows, table), (origins, destinations)
+            held = cover(flows, origin, destination, layer.step[chosen], time, step, areas)
             cell = np.where((held >= 0) & (group >= 0), held * count + group, -1)
             measures = flows.measure(cell, len(chosen) * count)
             crowd = measures.trips if measures.persons is None else measures.persons
@@ -148,7 +146,7 @@ def _number(rows: list[tuple[object, ...]], numbers: dict[tuple[object, ...], in
 def _spans(table: pa.Table) -> tuple[IntArray, IntArray]:
     """Return begin and end of the time of flows; one without them lasts for all time."""
     begin, end = (table[name].cast(pa.int64()) for name in TIMES)
-    return np.array(begin.fill_null(-(2**62)), np.int64), np.array(end.fill_null(2**62), np.int64)
+    return filled(begin, -(2**62)), filled(end, 2**62)
 
 
 def _placed(flows: pa.Table) -> pa.Table:
