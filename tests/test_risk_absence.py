@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import flowveil as fv
-from flowveil._risk.absence import Score
+from flowveil._risk.absence import Score, _chance_of_many, _chance_of_some
 
 ZONES = pa.table({"zone_id": [f"z{n}" for n in range(8)], "lon": [float(n) for n in range(8)], "lat": [1.0] * 8})
 PAIRS = [(f"z{n}", f"z{m}") for n in range(8) for m in range(8) if n != m]
@@ -133,6 +137,19 @@ def test_a_release_beside_is_a_whole(tmp_path):
 
 def test_chance_is_no_finding():
     """A few right claims more than expected are chance; many are not."""
-    assert not Score(100, 52, 50.0, 5.0).tells
-    assert Score(100, 70, 50.0, 5.0).tells
-    assert not Score(0, 0, 0.0, 0.0).tells
+    assert not Score(100, 52, 50.0, _chance_of_many(np.full(100, 0.5), 52)).tells
+    assert Score(100, 70, 50.0, _chance_of_many(np.full(100, 0.5), 70)).tells
+    assert not Score(0, 0, 0.0, _chance_of_some(0, 0, 0, 0)).tells
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.booleans(), min_size=1, max_size=9), st.integers(0, 9), st.integers(0, 9))
+def test_chances_are_those_of_all_draws(places, made, right):
+    """How likely so many are right equals what counting all draws gives, with places put back and without."""
+    made = min(made, len(places))
+    draws = [sum(draw) >= right for draw in itertools.combinations(places, made)]
+    share = sum(places) / len(places)
+    tails = [math.comb(made, number) * share**number * (1 - share) ** (made - number) for number in range(made + 1)]
+
+    assert _chance_of_some(len(places), sum(places), made, right) == pytest.approx(sum(draws) / len(draws))
+    assert _chance_of_many(np.full(made, share), right) == pytest.approx(sum(tails[right:]))

@@ -4,11 +4,13 @@ A reader makes two kinds of claims of a group that has no flow somewhere.
 - "rest": all have 18 persons there, and neither men nor women have a flow. Each has at most 9 at k = 10, so each has 9.
 - "missing": men have a flow, women have none, and there is no total. It was held back because of 1 to 9 women.
 With the true trips each claim is right or wrong. It tells something only if claims of its kind are right more often
-than the same words said of any place where a group has no flow: the base rate.
+than the same words said of any place where a group has no flow: the base rate. A total that is there may say that the
+hidden are a crowd, which is no secret; so the second kind is about places where they are none: somebody or nobody?
 """
 
 from __future__ import annotations
 
+from math import exp, lgamma
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
     from flowveil._risk.case import Case
 
-_DEVIATIONS = 3.0  # by which right claims must exceed the base rate: chance does that once in 700 releases
+_SURE = 0.001  # how seldom chance makes as many claims right before they count as telling
 _ADVICE = (
     "flowveil verify says which totals give a group away; make the release with --totals, or publish all and the "
     "groups not side by side."
@@ -34,12 +36,12 @@ class Score(NamedTuple):
     claims: int
     right: int
     expected: float
-    deviation: float  # of the number of right claims, at the base rate
+    chance: float  # how likely at least as many are right at the base rate
 
     @property
     def tells(self) -> bool:
         """Whether more claims are right than chance explains."""
-        return self.right - self.expected > _DEVIATIONS * max(self.deviation, 1 / _DEVIATIONS)
+        return self.right > self.expected and self.chance < _SURE
 
     def to_dict(self) -> dict[str, Json]:
         """Return the figures by name."""
@@ -150,23 +152,39 @@ def _score_rest(reader: Reader, parts: list[_Rest], k: int) -> Score:
         said = truth[part.flow, part.group]
         right += int(((part.low <= said) & (said <= part.high)).sum())
     rate: FloatArray = np.concatenate(rates)
-    return Score(len(rate), right, float(rate.sum()), float(np.sqrt((rate * (1 - rate)).sum())))
+    return Score(len(rate), right, float(rate.sum()), _chance_of_many(rate, right))
 
 
 def _score_missing(reader: Reader, claims: tuple[BoolArray, BoolArray], k: int) -> Score:
     """Score claims of a few; the base rate is how often a group without a flow has a few, whether a total is there.
 
-    Claims are some of all places where a group has no flow: drawn without regard to the truth, as many would be right.
+    Claims are some of all places where a group has no flow, and no crowd either: drawn without regard to the truth, as
+    many would be right.
     """
-    hidden, claimed = claims
     truth = reader.truth(reader.groups)
-    few = (truth >= 1) & (truth < k)
+    hidden, claimed = (part & (truth < k) for part in claims)
     every, made = int(hidden.sum()), int(claimed.sum())
-    if not made:
-        return Score(0, 0, 0.0, 0.0)
-    rate = float(few[hidden].mean())
-    left = (every - made) / max(every - 1, 1)
-    return Score(made, int(few[claimed].sum()), made * rate, float(np.sqrt(made * rate * (1 - rate) * left)))
+    few, right = int((truth[hidden] >= 1).sum()), int((truth[claimed] >= 1).sum())
+    return Score(made, right, made * few / max(every, 1), _chance_of_some(every, few, made, right))
+
+
+def _chance_of_many(rates: FloatArray, right: int) -> float:
+    """Return how likely at least so many of independent claims are right, given how likely each is."""
+    likely = np.ones(1)
+    for rate in rates.tolist():
+        likely = np.append(likely * (1 - rate), 0.0) + np.append(0.0, likely * rate)
+    return float(likely[right:].sum())
+
+
+def _chance_of_some(every: int, few: int, made: int, right: int) -> float:
+    """Return how likely at least so many of some places, drawn from all, are among the few: the hypergeometric tail."""
+
+    def ways(total: int, chosen: int) -> float:
+        return lgamma(total + 1) - lgamma(chosen + 1) - lgamma(total - chosen + 1)
+
+    numbers = range(max(right, made - (every - few)), min(few, made) + 1)
+    whole = ways(every, made)
+    return sum(exp(ways(few, number) + ways(every - few, made - number) - whole) for number in numbers)
 
 
 def _sentence(scores: dict[str, Score]) -> str:
