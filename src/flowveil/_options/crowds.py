@@ -57,6 +57,12 @@ def parse_max_gbar(value: object) -> float | None:
     return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
 
 
+def parse_rounding(value: object) -> int | None:
+    """Return the base that numbers are rounded to, or None."""
+    hint = "it is a whole number, 2 or more, and at most k; 5 is usual"
+    return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
+
+
 def choose_k(k: object, preset: object, unit: str | None) -> int:
     """Return the k that was given or that a preset stands for; a preset is about persons, so it needs a unit."""
     if preset is None:

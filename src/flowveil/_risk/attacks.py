@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._folder import Kind
+from flowveil._risk.absence import find_absence
 from flowveil._risk.membership import find_membership
 from flowveil._risk.minimality import find_minimality
 from flowveil._risk.recovery import find_recovery
@@ -39,4 +40,5 @@ ATTACKS = (
     Attack("recovery", "Can movements be followed from step to step?", _FLOWS, find_recovery, needs_truth=True),
     Attack("membership", "Can it be told that somebody is in the data?", _FLOWS, find_membership, needs_truth=True),
     Attack("support", "Is a place of a path that of one user?", _PATHS, find_support, needs_truth=True),
+    Attack("absence", "Does a missing flow tell of a group, beside totals?", _FLOWS, find_absence),
 )  # fmt: skip
