@@ -44,6 +44,7 @@ def make_manifest(
         "weight": flows.provenance.weight,
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
+        "max_share": requirement.max_share,
         "max_suppression": max_suppression,
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
@@ -96,6 +97,11 @@ def _people(promise: Promise) -> str:
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
+def _one(promise: Promise, label: str | None) -> str:
+    """Say what one person is called."""
+    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+
+
 def _volumes(promise: Promise) -> list[str]:
     """Say what the volume of a flow is."""
     if "remainders" in promise:
@@ -132,6 +138,10 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
             "(on a grid: tiles that occur in the data at that end)."
+        )
+    if "max_share" in promise:
+        sentences.append(
+            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
         )
     sentences += _volumes(promise)
     sentences.append("No trip is counted in two flows.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._folder import Kind
+from flowveil._risk.dominance import find_dominance
+from flowveil._risk.homogeneity import find_homogeneity
 from flowveil._risk.repeats import find_repeats
 
 if TYPE_CHECKING:
@@ -28,4 +30,6 @@ _FLOWS = frozenset({Kind.FLOWS})
 
 ATTACKS = (
     Attack("repeats", "Does a flow tell how often one person traveled?", _FLOWS, find_repeats),
+    Attack("dominance", "Does one person make up a flow?", _FLOWS, find_dominance, needs_truth=True),
+    Attack("homogeneity", "Does everybody from a place go to the same place?", _FLOWS, find_homogeneity),
 )  # fmt: skip
