@@ -127,6 +127,7 @@ def anonymize(
         beside=beside,
         remainders=remainders,
         hierarchy=trips.hierarchy,
+        max_share=asked.max_share,
     )
     with progress() as doing:
         doing("reading trips")

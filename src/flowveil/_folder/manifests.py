@@ -50,6 +50,7 @@ class Promise(TypedDict, total=False):
     weight: str
     k_weight: float | Literal["auto"]
     min_tiles: int
+    max_share: float
     max_suppression: float
     elsewhere: bool
     shapes: str

@@ -52,6 +52,7 @@ def make_manifest(
         "weight": flows.provenance.weight,
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
+        "max_share": requirement.max_share,
         "max_suppression": max_suppression,
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
@@ -119,6 +120,11 @@ def _rounding(base: int) -> str:
     )
 
 
+def _one(promise: Promise, label: str | None) -> str:
+    """Say what one person is called."""
+    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+
+
 def _volumes(promise: Promise) -> list[str]:
     """Say what the volume of a flow is."""
     true = _VOLUME[promise["volumes"]]
@@ -153,6 +159,10 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
             "(on a grid: tiles that occur in the data at that end)."
+        )
+    if "max_share" in promise:
+        sentences.append(
+            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
         )
     sentences += _volumes(promise)
     if "rounding" in promise:

@@ -96,7 +96,7 @@ def risk(
     those to run; by default all that apply. Input options (zones, columns, where) come from the audit file
     beside the folder unless they are given. progress: is told the question of each attack as it begins.
 
-    >>> for finding in fv.risk("release").findings:
+    >>> for finding in fv.risk("release", attacks="repeats").findings:
     ...     print(finding.attack, finding.verdict)
     repeats tells
     """

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._folder import Kind
 from flowveil._risk.absence import find_absence
+from flowveil._risk.dominance import find_dominance
+from flowveil._risk.homogeneity import find_homogeneity
 from flowveil._risk.membership import find_membership
 from flowveil._risk.minimality import find_minimality
 from flowveil._risk.recovery import find_recovery
@@ -41,4 +43,6 @@ ATTACKS = (
     Attack("membership", "Can it be told that somebody is in the data?", _FLOWS, find_membership, needs_truth=True),
     Attack("support", "Is a place of a path that of one user?", _PATHS, find_support, needs_truth=True),
     Attack("absence", "Does a missing flow tell of a group, beside totals?", _FLOWS, find_absence),
+    Attack("dominance", "Does one person make up a flow?", _FLOWS, find_dominance, needs_truth=True),
+    Attack("homogeneity", "Does everybody from a place go to the same place?", _FLOWS, find_homogeneity),
 )  # fmt: skip

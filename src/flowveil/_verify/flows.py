@@ -132,7 +132,15 @@ def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: 
 
     Returns the flows with their true trips, which differ from those published where these are rounded.
     """
-    counts = count_trips(request, layer.bbox, layer.ground, layer.index, layer.slots, len(layer.flows))
+    counts = count_trips(
+        request,
+        layer.bbox,
+        layer.ground,
+        layer.index,
+        layer.slots,
+        len(layer.flows),
+        shares=promise.max_share is not None,
+    )
     check_volumes(layer.flows, counts, promise)
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
     if not any_area:
@@ -166,7 +174,7 @@ def _count_rectangles(
         index = AssignedIndex(flows, rectangles, ground, elsewhere, load_assignment(folder))
     else:
         index = BoxIndex(flows, rectangles, ground)
-    counts = count_trips(request, options.bbox, ground, index, slots, len(flows))
+    counts = count_trips(request, options.bbox, ground, index, slots, len(flows), shares=promise.max_share is not None)
     if isinstance(index, AssignedIndex):
         index.check_used()
         index.check_hidden(hidden_sums(counts, promise))
@@ -262,6 +270,8 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
         checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
     if promise.min_tiles > 1:
         checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
+    if promise.max_share is not None:
+        checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
     if promise.max_suppression is not None:
         checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
     if promise.rounding > 1:

@@ -25,6 +25,7 @@ _MORE_PROMISE_KEYS = (
     "weight",
     "k_weight",
     "min_tiles",
+    "max_share",
     "max_suppression",
     "elsewhere",
     "shapes",
@@ -56,6 +57,7 @@ class Promise:
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
+    max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -124,6 +126,7 @@ def _promise(promise: Json) -> Promise:
         mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+        max_share=_max_share(promise, unit) if "max_share" in promise else None,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
@@ -167,6 +170,16 @@ def _positive(value: Json, key: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
         raise broken(f"{key!r} of the promise is not a positive number")
     return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
+
+
+def _max_share(promise: Json, unit: str) -> Fraction:
+    """Return the largest share of one person, or raise if it is promised where it cannot hold."""
+    if unit == _TRIP:
+        raise broken("the promise is about the share of one person, but has no unit")
+    share = _positive(promise["max_share"], "max_share")
+    if share >= 1:
+        raise broken("'max_share' of the promise is not a share below 1")
+    return share
 
 
 def _share(value: Json) -> float:
