@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._folder import Kind
+from flowveil._risk.exact import find_exact
 from flowveil._risk.repeats import find_repeats
 
 if TYPE_CHECKING:
@@ -27,5 +28,6 @@ class Attack(NamedTuple):
 _FLOWS = frozenset({Kind.FLOWS})
 
 ATTACKS = (
+    Attack("exact", "Which small groups follow from all that is published?", _FLOWS, find_exact),
     Attack("repeats", "Does a flow tell how often one person traveled?", _FLOWS, find_repeats),
 )  # fmt: skip
