@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flowveil._folder import Kind
 from flowveil._risk.absence import find_absence
 from flowveil._risk.dominance import find_dominance
+from flowveil._risk.exact import find_exact
 from flowveil._risk.homogeneity import find_homogeneity
 from flowveil._risk.membership import find_membership
 from flowveil._risk.minimality import find_minimality
@@ -36,6 +37,7 @@ _FLOWS = frozenset({Kind.FLOWS})
 _PATHS = frozenset({Kind.TRAJECTORIES})
 
 ATTACKS = (
+    Attack("exact", "Which small groups follow from all that is published?", _FLOWS, find_exact),
     Attack("repeats", "Does a flow tell how often one person traveled?", _FLOWS, find_repeats),
     Attack("minimality", "Which flows were not divided because of a small part?", _FLOWS, find_minimality),
     Attack("unicity", "Do a few known trips single somebody out?", _FLOWS, find_unicity, needs_truth=True),
