@@ -68,7 +68,9 @@ def _bounds(area: str, longest: int | None, *, on_lattice: bool) -> Bounds:
         if kind == "l":
             *block, wide, high, x, y = map(int, numbers.split("/"))
             base = block[0] if block else 0
-            sides = [_ALL if block and power == longest else _run(place, power) for place, power in ((x, wide), (y, high))]
+            sides = [
+                _ALL if block and power == longest else _run(place, power) for place, power in ((x, wide), (y, high))
+            ]
             return (base, base + 1), sides[0], sides[1]
         return _lattice_cell(area) if on_lattice else _tree_cell(kind or numbers, numbers if kind else "")
     except (ValueError, KeyError):

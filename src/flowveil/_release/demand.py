@@ -106,9 +106,7 @@ def parse_demand(
             )
         share = parse_max_suppression(max_suppression)
     crowd = choose_k(k, preset, unit)
-    base = _rounding(rounding, crowd)
-    if base is not None and beside is not None:
-        raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
+    base = _rounding(rounding, crowd, alone=beside is None)
     return Demand(
         chosen,
         crowd,
@@ -164,9 +162,11 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
         )
 
 
-def _rounding(value: int | None, k: int) -> int | None:
-    """Return the base of rounded numbers; one above k would make some of them 0."""
+def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
+    """Return the base of rounded numbers; one above k would make some of them 0. alone: not beside another release."""
     base = parse_rounding(value)
+    if base is not None and not alone:
+        raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
     if base is not None and base > k:
         raise InputError(
             f"numbers cannot be rounded to {base}: some of the flows, of {k} or more, would be 0",

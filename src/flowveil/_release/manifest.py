@@ -140,20 +140,12 @@ def _volumes(promise: Promise) -> list[str]:
     return sentences
 
 
-def promise_text(promise: Promise, label: str | None = None) -> str:
-    """Say a promise in plain words; label: what the unit tells apart."""
-    k = promise["k"]
-    if promise["unit"] == "trip":
-        crowd = (
-            f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
-        )
-    else:
-        different = f"values of {promise['unit']}" if label is None else f"{label} ({promise['unit']})"
-        crowd = f"Every flow is shared by at least {k} different {different}."
-    sentences = [crowd]
+def _further_tests(promise: Promise, label: str | None) -> list[str]:
+    """Say what every flow keeps beside its crowd."""
+    sentences = []
     if "k_weight" in promise:
         sentences.append(f"Every flow stands for at least {_people(promise)}.")
-        if k == 1:
+        if promise["k"] == 1:
             sentences.append("Single participants are not protected.")
     if "min_tiles" in promise:
         sentences.append(
@@ -164,7 +156,20 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
         )
-    sentences += _volumes(promise)
+    return sentences
+
+
+def promise_text(promise: Promise, label: str | None = None) -> str:
+    """Say a promise in plain words; label: what the unit tells apart."""
+    k = promise["k"]
+    if promise["unit"] == "trip":
+        crowd = (
+            f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+        )
+    else:
+        different = f"values of {promise['unit']}" if label is None else f"{label} ({promise['unit']})"
+        crowd = f"Every flow is shared by at least {k} different {different}."
+    sentences = [crowd, *_further_tests(promise, label), *_volumes(promise)]
     if "rounding" in promise:
         sentences.append(_rounding(promise["rounding"]))
     sentences.append("No trip is counted in two flows.")

@@ -94,9 +94,7 @@ def read_layers(files: Files, source: str) -> list[Layer]:
     total = np.array([all(value == TOTAL for value in row) for row in _rows(table, groups)], bool)
     whole = layer.take(np.flatnonzero(total))
     whole.slots.update({f"column {name}": [None] * len(whole) for name in groups})
-    totals = Layer(
-        f"totals of {source}", whole.ends, whole.slots, whole.trips, whole.names, whole.persons, whole.rest
-    )
+    totals = Layer(f"totals of {source}", whole.ends, whole.slots, whole.trips, whole.names, whole.persons, whole.rest)
     return [layer.take(np.flatnonzero(~total)), totals]
 
 
