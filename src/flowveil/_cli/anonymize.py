@@ -13,6 +13,7 @@ from flowveil._cli.noise import NoiseOptions
 from flowveil._cli.noise import summary as noise_summary
 from flowveil._cli.options import (
     NUMBER,
+    WHOLE,
     ContextFile,
     DemandOptions,
     DescriptionOptions,
@@ -28,10 +29,10 @@ from flowveil._cli.options import (
     takes,
     warn_of_one,
 )
-from flowveil._cli.terminal import count, progress, show, warn
+from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
+from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression, parse_rounding
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
@@ -59,6 +60,14 @@ def anonymize(
     ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    rounding: Annotated[
+        int | None,
+        number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What chance is drawn from: 64 hexadecimal digits (default: a new one)."),
+    ] = None,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
@@ -82,6 +91,8 @@ def anonymize(
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "rounding": rounding,
+        "secret": secret,
         "beside": beside,
         "areas_from": areas_from,
     }
@@ -102,6 +113,8 @@ def anonymize(
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
+    if asked.rounding is not None:
+        note(f"numbers are rounded to multiples of {asked.rounding}; the figures below are true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
     crowds = asked.method.cluster_options(
         asked.k,
@@ -114,6 +127,7 @@ def anonymize(
         beside=beside,
         remainders=remainders,
         hierarchy=trips.hierarchy,
+        max_share=asked.max_share,
     )
     with progress() as doing:
         doing("reading trips")

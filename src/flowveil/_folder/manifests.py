@@ -45,16 +45,18 @@ class Promise(TypedDict, total=False):
     kind: str  # k-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
-    volumes: str  # exact or lower-bound
+    volumes: str  # exact, lower-bound or rounded
     areas: str  # disjoint or overlapping
     weight: str
     k_weight: float | Literal["auto"]
     min_tiles: int
+    max_share: float
     max_suppression: float
     elsewhere: bool
     shapes: str
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
+    rounding: int  # numbers are multiples of it
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -117,6 +119,7 @@ class Audit(TypedDict, total=False):
     suppressed_trips: int
     suppressed: float
     metrics: dict[str, object]
+    secret: str  # what chance was drawn from, where numbers were changed
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories

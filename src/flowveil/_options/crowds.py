@@ -13,6 +13,7 @@ DEFAULT_LOSS = "tiles"
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
+SHARE_UNIT = 1_000_000  # shares of a person are compared in millionths
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
@@ -44,6 +45,14 @@ def parse_min_tiles(value: object) -> int:
     return parse_whole(value, "min_tiles", "min_tiles is a whole number of tiles, 1 or more; 1 is usual")
 
 
+def parse_max_share(value: object) -> float | None:
+    """Return the largest share of a flow's trips that one person may make, or None."""
+    hint = "it is a share of trips above 0 and below 1, e.g. 0.5"
+    if value is None:
+        return None
+    return float(parse_number(value, "max_share", hint, 1 / SHARE_UNIT, 1 - 1 / SHARE_UNIT))
+
+
 def parse_max_suppression(value: object) -> float | None:
     """Return a share of trips, or None."""
     return (
@@ -55,6 +64,12 @@ def parse_max_gbar(value: object) -> float | None:
     """Return a mean number of tiles, or None."""
     hint = "it is a mean number of tiles of both ends; 2 is the finest"
     return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
+
+
+def parse_rounding(value: object) -> int | None:
+    """Return the base that numbers are rounded to, or None."""
+    hint = "it is a whole number, 2 or more, and at most k; 5 is usual"
+    return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

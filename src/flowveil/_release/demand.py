@@ -12,11 +12,15 @@ from flowveil._options import (
     check_flag,
     check_path,
     choose_k,
+    draw_secret,
     parse_choice,
     parse_k_weight,
     parse_max_gbar,
+    parse_max_share,
     parse_max_suppression,
     parse_min_tiles,
+    parse_rounding,
+    read_secret,
 )
 from flowveil._problem import LOSSES, LOSSES_OF_NODES
 
@@ -45,6 +49,9 @@ class Demand:
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
+    rounding: int | None = None  # the base that numbers are rounded to
+    secret: bytes | None = None  # what chance is drawn from
+    max_share: float | None = None  # the largest share of a flow that one person may make
 
 
 def parse_demand(
@@ -58,9 +65,12 @@ def parse_demand(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
+    max_share: float | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    rounding: int | None = None,
+    secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | Sequence[str] | None = None,
@@ -85,6 +95,8 @@ def parse_demand(
             check_path(folder, name)
     if check_flag(remainders, "remainders"):
         _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
+    if max_share is not None:
+        _check_share(chosen, unit, together=totals or beside is not None)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -93,9 +105,11 @@ def parse_demand(
                 "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
             )
         share = parse_max_suppression(max_suppression)
+    crowd = choose_k(k, preset, unit)
+    base = _rounding(rounding, crowd, alone=beside is None)
     return Demand(
         chosen,
-        choose_k(k, preset, unit),
+        crowd,
         parse_k_weight(k_weight),
         parse_min_tiles(min_tiles),
         loss,
@@ -105,7 +119,26 @@ def parse_demand(
         remainders=remainders,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
         several=chosen.several and not any(flags) and areas_from is None,
+        rounding=base,
+        secret=_secret(secret, changes=base is not None),
+        max_share=parse_max_share(max_share),
     )
+
+
+def _check_share(method: Method, unit: str | None, *, together: bool) -> None:
+    """Raise if the share of one person cannot be bounded; together: flows are subtracted from others."""
+    if unit is None:
+        raise InputError("max_share is about persons, and no column of them was named", "name it with --unit COLUMN")
+    if not method.shares:
+        raise InputError(
+            f"{method.name} cannot keep out flows in which one person makes too many of the trips",
+            "leave out --max-share, or use mosaic",
+        )
+    if together:
+        raise InputError(
+            "max_share does not go with totals or a release beside: what they leave of each other may be one person's",
+            "leave out --max-share, or the others",
+        )
 
 
 def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool) -> None:
@@ -127,6 +160,28 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
             "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
             "leave out --remainders, or the others",
         )
+
+
+def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
+    """Return the base of rounded numbers; one above k would make some of them 0. alone: not beside another release."""
+    base = parse_rounding(value)
+    if base is not None and not alone:
+        raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
+    if base is not None and base > k:
+        raise InputError(
+            f"numbers cannot be rounded to {base}: some of the flows, of {k} or more, would be 0",
+            f"round to at most {k}, or ask for a larger k",
+        )
+    return base
+
+
+def _secret(path: str | Path | None, *, changes: bool) -> bytes | None:
+    """Return what chance is drawn from, where it is needed: from a file, else a new one."""
+    if not changes:
+        if path is not None:
+            raise InputError("a secret was given, but nothing is left to chance", "add --rounding, or leave it out")
+        return None
+    return draw_secret() if path is None else read_secret(path)
 
 
 def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:

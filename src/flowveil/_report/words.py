@@ -89,12 +89,14 @@ def command(manifest: Mapping[str, Json]) -> str:
         "weight": "weight",
         "k_weight": "k-weight",
         "min_tiles": "min-tiles",
+        "max_share": "max-share",
         "max_suppression": "max-suppression",
         "epsilon": "epsilon",
         "max_trips_per_person": "max-trips-per-person",
         "elsewhere": "elsewhere",
         "totals": "totals",
         "remainders": "remainders",
+        "rounding": "rounding",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

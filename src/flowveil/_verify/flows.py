@@ -34,6 +34,7 @@ from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
+from flowveil._verify.rounding import check_multiples, check_sums
 from flowveil._verify.shape import check_maps, check_shape
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
@@ -78,7 +79,9 @@ def verify_flows(
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
+    flows = replace(flows, called=areas.called())
     check_published_crowd(flows, promise)
+    check_multiples(flows, promise.rounding)
     table = open_trips(trips, audit, columns, where)
     request = make_request(table, options, promise)
     groups, totals = split_totals(flows, options, promise)
@@ -92,15 +95,16 @@ def verify_flows(
         check_areas(areas, ground, options.bbox)
         check_names(areas, ground, options, places, audit)
         layer = _layer(groups, ground, options, elsewhere)
-        counts = _count_layer(request, layer, promise, any_area=options.areas_from)
+        layer, counts = _count_layer(request, layer, promise, any_area=options.areas_from)
         least = least_weight(counts, promise)
         if promise.elsewhere:
             _check_elsewhere(layer, counts, promise, elsewhere)
         if totals is not None:
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
-            _count_layer(request, whole, promise, any_area=options.areas_from)
+            whole, _ = _count_layer(request, whole, promise, any_area=options.areas_from)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
-    check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
+    kept = counts.trips if promise.rounding > 1 else groups.trips
+    check_suppression(int(kept[~elsewhere.flows].sum()), counts, promise, audit)
     checks = list(_sentences(promise, options, audit))
     if beside is not None:
         if not _is_plain(promise):
@@ -123,14 +127,28 @@ def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewh
     return Layer(flows, ground, slots, _index(flows, ground, elsewhere, slots), options.bbox)
 
 
-def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> Counts:
-    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips."""
-    counts = count_trips(request, layer.bbox, layer.ground, layer.index, layer.slots, len(layer.flows))
+def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> tuple[Layer, Counts]:
+    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips.
+
+    Returns the flows with their true trips, which differ from those published where these are rounded.
+    """
+    counts = count_trips(
+        request,
+        layer.bbox,
+        layer.ground,
+        layer.index,
+        layer.slots,
+        len(layer.flows),
+        shares=promise.max_share is not None,
+    )
     check_volumes(layer.flows, counts, promise)
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
     if not any_area:
         layer.index.check_seen(layer.ground)
-    return counts
+    if promise.rounding > 1:
+        check_sums(layer.flows, counts, layer.slots.of_flow, promise.rounding)
+        layer = replace(layer, flows=replace(layer.flows, trips=counts.trips))
+    return layer, counts
 
 
 def _check_elsewhere(layer: Layer, counts: Counts, promise: Promise, elsewhere: Elsewhere) -> None:
@@ -156,7 +174,7 @@ def _count_rectangles(
         index = AssignedIndex(flows, rectangles, ground, elsewhere, load_assignment(folder))
     else:
         index = BoxIndex(flows, rectangles, ground)
-    counts = count_trips(request, options.bbox, ground, index, slots, len(flows))
+    counts = count_trips(request, options.bbox, ground, index, slots, len(flows), shares=promise.max_share is not None)
     if isinstance(index, AssignedIndex):
         index.check_used()
         index.check_hidden(hidden_sums(counts, promise))
@@ -187,13 +205,14 @@ def _open_beside(
 
 def _is_plain(promise: Promise) -> bool:
     """Whether all flows of a release are one layer of areas of a tree."""
-    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders)
+    changed = promise.rounding > 1
+    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or changed)
 
 
 def _not_comparable() -> InputError:
     return InputError(
         "the two releases cannot be compared",
-        "both are on zones or both on a grid, without rectangles, totals, elsewhere and remainders",
+        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and rounding",
     )
 
 
@@ -245,14 +264,13 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     ]
     if options.aspect is not None and not (promise.rectangles or options.areas_from):
         checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
-    if promise.k_weight is not None:
-        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
-    if promise.mean_weight:
-        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
-    if promise.min_tiles > 1:
-        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
+    checks += _further_tests(promise)
     if promise.max_suppression is not None:
         checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
+    if promise.rounding > 1:
+        checks.append(
+            f"sums over areas, times and groups, and in all, differ from true ones by less than {promise.rounding}"
+        )
     if promise.totals:
         checks.append(
             "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
@@ -265,6 +283,20 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     return tuple(checks)
 
 
+def _further_tests(promise: Promise) -> list[str]:
+    """Say what every flow was found to keep beside its crowd."""
+    checks = []
+    if promise.k_weight is not None:
+        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
+    if promise.mean_weight:
+        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
+    if promise.min_tiles > 1:
+        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
+    if promise.max_share is not None:
+        checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
+    return checks
+
+
 def _counting(promise: Promise) -> tuple[str, str]:
     """Say what the volume of a flow is, and in what sense flows are apart."""
     if promise.overlapping:
@@ -273,6 +305,8 @@ def _counting(promise: Promise) -> tuple[str, str]:
             "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says",
         )
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
+    if promise.rounding > 1:
+        volume = f"the numbers that the input has, rounded up or down to a multiple of {promise.rounding}"
     if promise.remainders:
         return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
     return volume, "no two flows overlap, and no trip is counted twice"

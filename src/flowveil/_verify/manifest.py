@@ -25,11 +25,13 @@ _MORE_PROMISE_KEYS = (
     "weight",
     "k_weight",
     "min_tiles",
+    "max_share",
     "max_suppression",
     "elsewhere",
     "shapes",
     "totals",
     "remainders",
+    "rounding",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -44,7 +46,7 @@ class Promise:
 
     k: int
     unit: str | None  # column of persons; None: trips are counted
-    exact: bool  # volumes are exact; otherwise lower bounds
+    exact: bool  # volumes are exact, but for rounding; otherwise lower bounds
     weight: str | None
     k_weight: Fraction | None  # also None where it is k times the mean weight
     min_tiles: int
@@ -54,6 +56,8 @@ class Promise:
     mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
+    rounding: int = 1  # numbers are multiples of it: 1 where they are exact
+    max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -93,8 +97,8 @@ def _promise(promise: Json) -> Promise:
     if isinstance(promise, dict) and promise.get("kind") != "k-anonymity":
         raise broken("the promise is not k-anonymity", "this verifier checks k-anonymity only")
     only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
-    if promise["volumes"] not in ("exact", "lower-bound"):
-        raise broken("'volumes' of the promise is neither exact nor lower-bound")
+    if promise["volumes"] not in ("exact", "lower-bound", "rounded"):
+        raise broken("'volumes' of the promise is neither exact, lower-bound nor rounded")
     if promise["areas"] not in ("disjoint", "overlapping"):
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
@@ -103,6 +107,7 @@ def _promise(promise: Json) -> Promise:
         if promise.get(flag, True) is not True:
             raise broken(f"{flag!r} of the promise is not true")
     _check_remainders(promise)
+    _check_rounding(promise)
     if promise.get("shapes", "rectangles") != "rectangles":
         raise broken("'shapes' of the promise is not rectangles")
     weight = promise.get("weight")
@@ -114,12 +119,14 @@ def _promise(promise: Json) -> Promise:
     return Promise(
         k=_whole(promise["k"], "k"),
         unit=None if unit == _TRIP else unit,
-        exact=promise["volumes"] == "exact",
+        exact=promise["volumes"] in ("exact", "rounded"),
+        rounding=promise.get("rounding", 1),
         weight=weight,
         k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
         mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+        max_share=_max_share(promise, unit) if "max_share" in promise else None,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
@@ -131,8 +138,20 @@ def _promise(promise: Json) -> Promise:
 def _check_remainders(promise: Json) -> None:
     """Raise if the promise has remainders together with what does not hold for them."""
     others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles"))
-    if "remainders" in promise and (others or promise["volumes"] != "exact"):
+    if "remainders" in promise and (others or promise["volumes"] == "lower-bound"):
         raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
+
+
+def _check_rounding(promise: Json) -> None:
+    """Raise if the base of rounded numbers is none, or goes with numbers that are not rounded."""
+    if ("rounding" in promise) != (promise["volumes"] == "rounded"):
+        raise broken("the promise has rounding without rounded volumes, or the reverse")
+    if "rounding" not in promise:
+        return
+    if not 2 <= _whole(promise["rounding"], "rounding") <= _whole(promise["k"], "k"):
+        raise broken("'rounding' of the promise is not from 2 to k")
+    if "shapes" in promise:
+        raise broken("the promise has rounding, which needs areas of a tree")
 
 
 def _name(value: Json, key: str) -> str:
@@ -151,6 +170,16 @@ def _positive(value: Json, key: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
         raise broken(f"{key!r} of the promise is not a positive number")
     return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
+
+
+def _max_share(promise: Json, unit: str) -> Fraction:
+    """Return the largest share of one person, or raise if it is promised where it cannot hold."""
+    if unit == _TRIP:
+        raise broken("the promise is about the share of one person, but has no unit")
+    share = _positive(promise["max_share"], "max_share")
+    if share >= 1:
+        raise broken("'max_share' of the promise is not a share below 1")
+    return share
 
 
 def _share(value: Json) -> float:
