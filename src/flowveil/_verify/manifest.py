@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
 from flowveil._verify.json import only_keys
-from flowveil._verify.method import check_method
+from flowveil._verify.method import NO_OPTIONS, check_method
 from flowveil._verify.options import Options, parse_options
 from flowveil._verify.words import ABSENCE, ABSENCE_WITH_REMAINDERS, promise_in_words
 
@@ -78,7 +78,7 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
     check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
-    check_method(manifest["method"], manifest["options"].get("method_options"))
+    check_method(manifest["method"], manifest["options"].get("method_options", NO_OPTIONS))
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
