@@ -48,6 +48,7 @@ class Demand:
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
+    protect_margins: bool = False  # may others know departures and arrivals?
     rounding: int | None = None  # the base that numbers are rounded to
     secret: bytes | None = None  # what chance is drawn from
 
@@ -66,6 +67,7 @@ def parse_demand(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
     rounding: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
@@ -90,6 +92,7 @@ def parse_demand(
     for name, folder in (("beside", beside), ("areas_from", areas_from)):
         if folder is not None:
             check_path(folder, name)
+    _check_margins(protect_margins, others=any(flags) or remainders)
     if check_flag(remainders, "remainders"):
         _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
     typed = chosen.parse_options(options)
@@ -101,9 +104,7 @@ def parse_demand(
             )
         share = parse_max_suppression(max_suppression)
     crowd = choose_k(k, preset, unit)
-    base = _rounding(rounding, crowd)
-    if base is not None and beside is not None:
-        raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
+    base = _rounding(rounding, crowd, beside)
     return Demand(
         chosen,
         crowd,
@@ -115,7 +116,8 @@ def parse_demand(
         parse_max_gbar(max_gbar),
         remainders=remainders,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
-        several=chosen.several and not any(flags) and areas_from is None,
+        several=chosen.several and not any(flags) and not protect_margins and areas_from is None,
+        protect_margins=protect_margins,
         rounding=base,
         secret=_secret(secret, changes=base is not None),
     )
@@ -142,9 +144,20 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
         )
 
 
-def _rounding(value: int | None, k: int) -> int | None:
+def _check_margins(protect: object, *, others: bool) -> None:
+    """Raise if margins are to be protected beside flows that are not one layer."""
+    if check_flag(protect, "protect_margins") and others:
+        raise InputError(
+            "margins are not protected beside elsewhere, totals, remainders or another release",
+            "leave out --protect-margins, or the others",
+        )
+
+
+def _rounding(value: int | None, k: int, beside: str | Path | None) -> int | None:
     """Return the base of rounded numbers; one above k would make some of them 0."""
     base = parse_rounding(value)
+    if base is not None and beside is not None:
+        raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
     if base is not None and base > k:
         raise InputError(
             f"numbers cannot be rounded to {base}: some of the flows, of {k} or more, would be 0",
