@@ -29,7 +29,7 @@ from flowveil._cli.options import (
     takes,
     warn_of_one,
 )
-from flowveil._cli.terminal import count, note, progress, show
+from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression, parse_rounding
@@ -113,6 +113,8 @@ def anonymize(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
             folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
+        for text in noisy.audit["notes"]:
+            warn(text)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)
@@ -132,6 +134,7 @@ def anonymize(
         beside=beside,
         remainders=remainders,
         hierarchy=trips.hierarchy,
+        max_share=asked.max_share,
     )
     with progress() as doing:
         doing("reading trips")

@@ -29,6 +29,7 @@ class Settings(TypedDict, total=False):
     variant: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Spending(TypedDict):
@@ -49,6 +50,7 @@ class Promise(TypedDict, total=False):
     weight: str
     k_weight: float | Literal["auto"]
     min_tiles: int
+    max_share: float
     max_suppression: float
     elsewhere: bool
     shapes: str
@@ -65,6 +67,7 @@ class Promise(TypedDict, total=False):
     samples: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Description(TypedDict, total=False):
@@ -127,3 +130,4 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

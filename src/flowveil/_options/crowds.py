@@ -13,6 +13,7 @@ DEFAULT_LOSS = "tiles"
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
+SHARE_UNIT = 1_000_000  # shares of a person are compared in millionths
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
@@ -26,6 +27,11 @@ def parse_users(value: object) -> int:
     return parse_whole(value, "k", "a crowd needs 2 users or more: give -k 2 or more", 2, LARGEST_CROWD)
 
 
+def parse_support(value: object) -> int:
+    """Return how many members of a group must have been seen in a sample."""
+    return parse_whole(value, "min_support", "it is a whole number of users, 1 or more", 1, LARGEST_CROWD)
+
+
 def parse_k_weight(value: object) -> float | Literal["auto"] | None:
     """Return a number of people, or auto, or None."""
     if value is None or (isinstance(value, str) and value == AUTO):
@@ -37,6 +43,14 @@ def parse_k_weight(value: object) -> float | Literal["auto"] | None:
 def parse_min_tiles(value: object) -> int:
     """Return the fewest tiles of an area."""
     return parse_whole(value, "min_tiles", "min_tiles is a whole number of tiles, 1 or more; 1 is usual")
+
+
+def parse_max_share(value: object) -> float | None:
+    """Return the largest share of a flow's trips that one person may make, or None."""
+    hint = "it is a share of trips above 0 and below 1, e.g. 0.5"
+    if value is None:
+        return None
+    return float(parse_number(value, "max_share", hint, 1 / SHARE_UNIT, 1 - 1 / SHARE_UNIT))
 
 
 def parse_max_suppression(value: object) -> float | None:

@@ -107,12 +107,16 @@ class Problem:
         """Where tile pairs lie, for methods that cut space and not trees."""
         return Positions(self.flows)
 
+    def measure(self, group: IntArray, count: int) -> Measures:
+        """Measure groups of tile pairs (see `Flows.measure`) in all that the requirement tests."""
+        return self.flows.measure(group, count, most=self.requirement.max_share is not None)
+
     def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
         """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""
         inside = (origin >= 0) & (destination >= 0)
         group = np.full(len(origin), -1, np.int64)
         first, second, group[inside] = _distinct(origin[inside], destination[inside])
-        measures = self.flows.measure(group, len(first))
+        measures = self.measure(group, len(first))
         publishable = self.requirement.passes(
             measures, self.flows.origins.tiles[first], self.flows.destinations.tiles[second]
         )

@@ -53,6 +53,7 @@ def anonymize(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
+    max_share: float | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
@@ -76,6 +77,7 @@ def anonymize(
     in the data or not; square kilometers of zones).
     k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
     min_tiles: the fewest tiles of both ends.
+    max_share: the largest share of a flow's trips that one person may make, e.g. 0.5; the flows must have a unit.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
@@ -109,6 +111,7 @@ def anonymize(
         loss=loss,
         k_weight=k_weight,
         min_tiles=min_tiles,
+        max_share=max_share,
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
@@ -231,7 +234,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
     if several:
         flows = flows.on(finest(flows.places))
-    requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
+    requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
         _check_remainders(flows, asked)
     return Problem(flows, requirement, flows.total, asked.loss, several=several, remainders=asked.remainders)
@@ -262,7 +265,7 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool)
         raise PromiseError(
             "no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas"
         )
-    measures = flows.measure(solution.group, len(solution.origin))
+    measures = problem.measure(solution.group, len(solution.origin))
     sides = solution.sides(flows)
     good = problem.requirement.passes(
         measures,

@@ -16,6 +16,7 @@ from flowveil._options import (
     parse_choice,
     parse_k_weight,
     parse_max_gbar,
+    parse_max_share,
     parse_max_suppression,
     parse_min_tiles,
     parse_rounding,
@@ -51,6 +52,7 @@ class Demand:
     protect_margins: bool = False  # may others know departures and arrivals?
     rounding: int | None = None  # the base that numbers are rounded to
     secret: bytes | None = None  # what chance is drawn from
+    max_share: float | None = None  # the largest share of a flow that one person may make
 
 
 def parse_demand(
@@ -64,6 +66,7 @@ def parse_demand(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
+    max_share: float | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
@@ -95,6 +98,8 @@ def parse_demand(
     _check_margins(protect_margins, others=any(flags) or remainders)
     if check_flag(remainders, "remainders"):
         _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
+    if max_share is not None:
+        _check_share(chosen, unit, together=totals or beside is not None)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -104,7 +109,7 @@ def parse_demand(
             )
         share = parse_max_suppression(max_suppression)
     crowd = choose_k(k, preset, unit)
-    base = _rounding(rounding, crowd, beside)
+    base = _rounding(rounding, crowd, alone=beside is None)
     return Demand(
         chosen,
         crowd,
@@ -120,7 +125,24 @@ def parse_demand(
         protect_margins=protect_margins,
         rounding=base,
         secret=_secret(secret, changes=base is not None),
+        max_share=parse_max_share(max_share),
     )
+
+
+def _check_share(method: Method, unit: str | None, *, together: bool) -> None:
+    """Raise if the share of one person cannot be bounded; together: flows are subtracted from others."""
+    if unit is None:
+        raise InputError("max_share is about persons, and no column of them was named", "name it with --unit COLUMN")
+    if not method.shares:
+        raise InputError(
+            f"{method.name} cannot keep out flows in which one person makes too many of the trips",
+            "leave out --max-share, or use mosaic",
+        )
+    if together:
+        raise InputError(
+            "max_share does not go with totals or a release beside: what they leave of each other may be one person's",
+            "leave out --max-share, or the others",
+        )
 
 
 def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool) -> None:
@@ -153,10 +175,10 @@ def _check_margins(protect: object, *, others: bool) -> None:
         )
 
 
-def _rounding(value: int | None, k: int, beside: str | Path | None) -> int | None:
-    """Return the base of rounded numbers; one above k would make some of them 0."""
+def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
+    """Return the base of rounded numbers; one above k would make some of them 0. alone: not beside another release."""
     base = parse_rounding(value)
-    if base is not None and beside is not None:
+    if base is not None and not alone:
         raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
     if base is not None and base > k:
         raise InputError(

@@ -74,7 +74,7 @@ def _of_matrix(problem: Problem, solution: Solution) -> tuple[IntArray, IntArray
     done = np.zeros(len(areas), bool)
     rows = _Rows(problem, solution, areas, next_number)
     for level in np.unique(depth)[::-1].tolist():
-        measures = problem.flows.measure(number, len(areas))
+        measures = problem.measure(number, len(areas))
         passes = _passes(problem, solution.first, areas, number, measures)
         for area in np.flatnonzero(depth == level).tolist():
             done[area] = rows.settle(area, measures.take(slice(area, area + 1)), reported=bool(passes[area]))

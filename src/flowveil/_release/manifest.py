@@ -53,6 +53,7 @@ def make_manifest(
         "weight": flows.provenance.weight,
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
+        "max_share": requirement.max_share,
         "max_suppression": max_suppression,
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
@@ -132,6 +133,11 @@ def _margins(promise: Promise) -> list[str]:
     ]
 
 
+def _one(promise: Promise, label: str | None) -> str:
+    """Say what one person is called."""
+    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+
+
 def _volumes(promise: Promise) -> list[str]:
     """Say what the volume of a flow is."""
     true = _VOLUME[promise["volumes"]]
@@ -147,6 +153,25 @@ def _volumes(promise: Promise) -> list[str]:
     return sentences
 
 
+def _further_tests(promise: Promise, label: str | None) -> list[str]:
+    """Say what every flow keeps beside its crowd."""
+    sentences = []
+    if "k_weight" in promise:
+        sentences.append(f"Every flow stands for at least {_people(promise)}.")
+        if promise["k"] == 1:
+            sentences.append("Single participants are not protected.")
+    if "min_tiles" in promise:
+        sentences.append(
+            f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
+            "(on a grid: tiles that occur in the data at that end)."
+        )
+    if "max_share" in promise:
+        sentences.append(
+            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
+        )
+    return sentences
+
+
 def promise_text(promise: Promise, label: str | None = None) -> str:
     """Say a promise in plain words; label: what the unit tells apart."""
     k = promise["k"]
@@ -157,17 +182,7 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
     else:
         different = f"values of {promise['unit']}" if label is None else f"{label} ({promise['unit']})"
         crowd = f"Every flow is shared by at least {k} different {different}."
-    sentences = [crowd]
-    if "k_weight" in promise:
-        sentences.append(f"Every flow stands for at least {_people(promise)}.")
-        if k == 1:
-            sentences.append("Single participants are not protected.")
-    if "min_tiles" in promise:
-        sentences.append(
-            f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
-            "(on a grid: tiles that occur in the data at that end)."
-        )
-    sentences += _volumes(promise)
+    sentences = [crowd, *_further_tests(promise, label), *_volumes(promise)]
     if "rounding" in promise:
         sentences.append(_rounding(promise["rounding"]))
     sentences.append("No trip is counted in two flows.")

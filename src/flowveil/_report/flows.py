@@ -9,13 +9,14 @@ import pyarrow as pa
 import shapely
 
 from flowveil._arrays import filled, texts
-from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES, most_error
+from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES, key_columns, most_error
 from flowveil._places import meters_between
+from flowveil._remainders import even
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.findings import ERROR
 from flowveil._report.hours import amounts_of
 from flowveil._report.keys import AMOUNTS, find_keys
-from flowveil._report.scene import NOWHERE, Scene, significant
+from flowveil._report.scene import NOWHERE, Scene, Spread, significant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +49,19 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) 
         amounts={name: whole(flows[name]) for name in AMOUNTS if name in flows.column_names},
         keys=find_keys(flows, manifest),
         remainder=np.array(flows[REMAINDER].to_pylist(), bool) if "remainders" in manifest["promise"] else None,
+        spread=_spread_remainders(flows, areas, manifest, ends) if "remainders" in manifest["promise"] else None,
         labels=_labels(areas),
         deviation=_deviation(flows, manifest["promise"]),
     )
+
+
+def _spread_remainders(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json], ends: list[IntArray]) -> Spread:
+    """Return what a reader adds to remainders, and takes out again where finer flows are."""
+    trips, outer, inner, less = even(flows, areas, key_columns(flows, manifest))
+    more = trips - flows["trips"].to_numpy()
+    scaled = np.flatnonzero(more)
+    rows = np.concatenate([scaled, inner])
+    return Spread(np.concatenate([scaled, outer]), ends[0][rows], ends[1][rows], np.concatenate([more[scaled], less]))
 
 
 def _deviation(flows: pa.Table, promise: Mapping[str, Json]) -> FloatArray | None:

@@ -90,6 +90,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "weight": "weight",
         "k_weight": "k-weight",
         "min_tiles": "min-tiles",
+        "max_share": "max-share",
         "max_suppression": "max-suppression",
         "epsilon": "epsilon",
         "max_trips_per_person": "max-trips-per-person",

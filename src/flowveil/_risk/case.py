@@ -31,6 +31,7 @@ class Case:
     folder: Path
     beside: tuple[Path, ...] = ()  # other releases of the same data
     margins: pa.Table | None = None  # figures known from elsewhere: origin, destination (either may be null), trips
+    narrow: int | None = None  # the width of an interval from which on it is no news; by default k
     trips: TripsLike | None = None  # the input: private
     zones: ZonesLike | None = None
     columns: str | Mapping[str, str] | None = None

@@ -24,17 +24,26 @@ def checks_in_words(promise: Promise, options: Options, audit: Mapping[str, Json
     ]
     if options.aspect is not None and not (promise.rectangles or options.areas_from):
         checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
+    checks += _further_tests(promise)
+    if promise.max_suppression is not None:
+        checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
+    checks += _more(promise)
+    if "suppressed_trips" in audit:
+        checks.append("as many trips are left out as the audit file says")
+    return checks
+
+
+def _further_tests(promise: Promise) -> list[str]:
+    """Say what every flow was found to keep beside its crowd."""
+    checks = []
     if promise.k_weight is not None:
         checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
     if promise.mean_weight:
         checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
     if promise.min_tiles > 1:
         checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
-    if promise.max_suppression is not None:
-        checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
-    checks += _more(promise)
-    if "suppressed_trips" in audit:
-        checks.append("as many trips are left out as the audit file says")
+    if promise.max_share is not None:
+        checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
     return checks
 
 

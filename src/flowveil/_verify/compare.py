@@ -11,6 +11,7 @@ from flowveil._verify.broken import broken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._folder import Json
@@ -61,8 +62,20 @@ def check_crowd(
         asked = f"{promise.k} times the mean weight" if promise.mean_weight else "k_weight"
         few = counts.crowd_weight < least_weight(counts, promise)
         _raise_first(flows, few, f"stands for fewer people than {asked}")
+    if promise.max_share is not None and counts.most is not None:
+        asked = f"{100 * float(promise.max_share):g} %"
+        bad = _above(promise.max_share, counts.most, counts.trips)
+        _raise_first(flows, bad, f"has somebody who makes more than {asked} of its trips")
     few = np.minimum(origin_tiles, destination_tiles) < promise.min_tiles
     _raise_first(flows, few, f"has an area with fewer than {promise.min_tiles} tiles of the input")
+
+
+def _above(share: Fraction, most: IntArray, trips: IntArray) -> BoolArray:
+    """Return in which flows one person makes more than a share of the trips, by whole numbers."""
+    totals, place = np.unique(trips, return_inverse=True)
+    allowed = np.array([math.floor(share * total) for total in totals.tolist()], np.int64)
+    above: BoolArray = most > allowed[place]
+    return above
 
 
 def least_weight(counts: Counts, promise: Promise) -> int:

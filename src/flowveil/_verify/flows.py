@@ -25,7 +25,7 @@ from flowveil._verify.compare import (
 )
 from flowveil._verify.count import count_trips
 from flowveil._verify.elsewhere import Elsewhere, ElsewhereIndex
-from flowveil._verify.folder import load_audit, load_manifest, open_folder
+from flowveil._verify.folder import load_audit, open_folder
 from flowveil._verify.forest import NONE, Forest
 from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
@@ -37,9 +37,11 @@ from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
 from flowveil._verify.rounding import check_multiples, check_sums
+from flowveil._verify.shape import check_maps, check_shape
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
+from flowveil._verify.written import check_written, load_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,10 +76,12 @@ def verify_flows(
     """
     folder = open_folder(release)
     audit = load_audit(folder)
-    options, promise = parse_manifest(load_manifest(folder))
+    manifest = load_manifest(folder)
+    options, promise = parse_manifest(manifest)
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
+    flows = replace(flows, called=areas.called())
     check_published_crowd(flows, promise)
     check_multiples(flows, promise.rounding)
     table = open_trips(trips, audit, columns, where)
@@ -114,6 +118,11 @@ def verify_flows(
         checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder, flows_content, context):
         checks.append(CHECKED_REPORT)
+    if not promise.rectangles:
+        for one in (layer,) if totals is None else (layer, whole):
+            check_maps(manifest, one, areas_from=options.areas_from)
+    check_shape(manifest, options, promise)
+    checks += check_written(folder, audit)
     return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
 
 
@@ -127,7 +136,15 @@ def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: 
 
     Returns the flows with their true trips, which differ from those published where these are rounded.
     """
-    counts = count_trips(request, layer.bbox, layer.ground, layer.index, layer.slots, len(layer.flows))
+    counts = count_trips(
+        request,
+        layer.bbox,
+        layer.ground,
+        layer.index,
+        layer.slots,
+        len(layer.flows),
+        shares=promise.max_share is not None,
+    )
     check_volumes(layer.flows, counts, promise)
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
     if not any_area:
@@ -161,7 +178,7 @@ def _count_rectangles(
         index = AssignedIndex(flows, rectangles, ground, elsewhere, load_assignment(folder))
     else:
         index = BoxIndex(flows, rectangles, ground)
-    counts = count_trips(request, options.bbox, ground, index, slots, len(flows))
+    counts = count_trips(request, options.bbox, ground, index, slots, len(flows), shares=promise.max_share is not None)
     if isinstance(index, AssignedIndex):
         index.check_used()
         index.check_hidden(hidden_sums(counts, promise))

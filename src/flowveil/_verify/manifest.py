@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FORMAT = "flowveil-flows/1"
-_KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
+KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
 _MORE_PROMISE_KEYS = (
     "weight",
     "k_weight",
     "min_tiles",
+    "max_share",
     "max_suppression",
     "elsewhere",
     "shapes",
@@ -58,6 +59,7 @@ class Promise:
     remainders: bool = False  # a flow may count what finer flows inside it leave
     protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
+    max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -73,11 +75,10 @@ class Promise:
 
 def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     """Check every key and value of the manifest."""
-    only_keys(manifest, "the manifest", _KEYS, ("description",))
+    only_keys(manifest, "the manifest", KEYS, ("description",))
     if manifest["format"] != _FORMAT:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
-    if not isinstance(manifest["software"], str) or not re.fullmatch(_SOFTWARE, manifest["software"]):
-        raise broken("'software' of the manifest is not a version of flowveil")
+    check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
     check_method(manifest["method"], manifest["options"].get("method_options"))
     label = check_description(manifest, has_unit=promise.unit is not None)
@@ -86,6 +87,12 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     if manifest["absence"] != (ABSENCE_WITH_REMAINDERS if promise.remainders else ABSENCE):
         raise broken("'absence' of the manifest is not what the format says")
     return options, promise
+
+
+def check_software(text: Json) -> None:
+    """Raise unless this is a version of flowveil."""
+    if not isinstance(text, str) or not re.fullmatch(_SOFTWARE, text):
+        raise broken("'software' of the manifest is not a version of flowveil")
 
 
 def _promise(promise: Json) -> Promise:
@@ -123,6 +130,7 @@ def _promise(promise: Json) -> Promise:
         mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+        max_share=_max_share(promise, unit) if "max_share" in promise else None,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
@@ -173,6 +181,16 @@ def _positive(value: Json, key: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
         raise broken(f"{key!r} of the promise is not a positive number")
     return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
+
+
+def _max_share(promise: Json, unit: str) -> Fraction:
+    """Return the largest share of one person, or raise if it is promised where it cannot hold."""
+    if unit == _TRIP:
+        raise broken("the promise is about the share of one person, but has no unit")
+    share = _positive(promise["max_share"], "max_share")
+    if share >= 1:
+        raise broken("'max_share' of the promise is not a share below 1")
+    return share
 
 
 def _share(value: Json) -> float:

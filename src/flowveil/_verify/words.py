@@ -24,20 +24,17 @@ def promise_in_words(promise: Mapping[str, Json], label: str | None = None) -> s
 
 def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     """Yield what is promised, in the order of the format."""
-    k, unit = promise["k"], promise["unit"]
-    if unit == "trip":
-        yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
-    elif label is None:
-        yield f"Every flow is shared by at least {k} different values of {unit}."
-    else:
-        yield f"Every flow is shared by at least {k} different {label} ({unit})."
+    yield from _crowd(promise, label)
     if "k_weight" in promise:
         yield f"Every flow stands for at least {_people(promise)}."
-    if "k_weight" in promise and k == 1:
+    if "k_weight" in promise and promise["k"] == 1:
         yield "Single participants are not protected."
     if "min_tiles" in promise:
         yield f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles"
         yield "(on a grid: tiles that occur in the data at that end)."
+    if "max_share" in promise:
+        one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
+        yield f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
     yield from _volumes(promise)
     yield "No trip is counted in two flows."
     if "max_suppression" in promise:
@@ -59,6 +56,17 @@ def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
         yield "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows"
         yield "away: of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a"
         yield "part of it are nobody or such a crowd."
+
+
+def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
+    """Yield how large a crowd is."""
+    k, unit = promise["k"], promise["unit"]
+    if unit == "trip":
+        yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
+    elif label is None:
+        yield f"Every flow is shared by at least {k} different values of {unit}."
+    else:
+        yield f"Every flow is shared by at least {k} different {label} ({unit})."
 
 
 def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
@@ -123,10 +131,14 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users") -> str:
-    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1) -> str:
+    """Return the promise of a release of trajectories in plain words.
+
+    label: what the publisher calls users; least: how many of them were seen in every sample.
+    """
+    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least one of its {label} was seen; not all of them need to have been. "
+        f"and time span of a trajectory at least {some}; not all of them need to have been. "
         "Nobody's samples are in two trajectories."
     )
