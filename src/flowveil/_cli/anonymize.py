@@ -60,6 +60,12 @@ def anonymize(
     ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    protect_margins: Annotated[
+        bool,
+        typer.Option(
+            "--protect-margins", help="Stay safe where others know how many trips start and end in each place."
+        ),
+    ] = False,
     rounding: Annotated[
         int | None,
         number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
@@ -91,6 +97,7 @@ def anonymize(
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "protect_margins": protect_margins,
         "rounding": rounding,
         "secret": secret,
         "beside": beside,

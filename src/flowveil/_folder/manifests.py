@@ -57,6 +57,7 @@ class Promise(TypedDict, total=False):
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
     rounding: int  # numbers are multiples of it
+    protect_margins: bool  # departures and arrivals that others know give nobody away
     epsilon: float  # noise
     delta: float
     neighbours: str

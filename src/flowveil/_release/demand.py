@@ -49,6 +49,7 @@ class Demand:
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
+    protect_margins: bool = False  # may others know departures and arrivals?
     rounding: int | None = None  # the base that numbers are rounded to
     secret: bytes | None = None  # what chance is drawn from
     max_share: float | None = None  # the largest share of a flow that one person may make
@@ -69,6 +70,7 @@ def parse_demand(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
     rounding: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
@@ -93,6 +95,7 @@ def parse_demand(
     for name, folder in (("beside", beside), ("areas_from", areas_from)):
         if folder is not None:
             check_path(folder, name)
+    _check_margins(protect_margins, others=any(flags) or remainders)
     if check_flag(remainders, "remainders"):
         _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
     if max_share is not None:
@@ -118,7 +121,8 @@ def parse_demand(
         parse_max_gbar(max_gbar),
         remainders=remainders,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
-        several=chosen.several and not any(flags) and areas_from is None,
+        several=chosen.several and not any(flags) and not protect_margins and areas_from is None,
+        protect_margins=protect_margins,
         rounding=base,
         secret=_secret(secret, changes=base is not None),
         max_share=parse_max_share(max_share),
@@ -159,6 +163,15 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
         raise InputError(
             "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
             "leave out --remainders, or the others",
+        )
+
+
+def _check_margins(protect: object, *, others: bool) -> None:
+    """Raise if margins are to be protected beside flows that are not one layer."""
+    if check_flag(protect, "protect_margins") and others:
+        raise InputError(
+            "margins are not protected beside elsewhere, totals, remainders or another release",
+            "leave out --protect-margins, or the others",
         )
 
 

@@ -43,6 +43,7 @@ def make_manifest(
     overlapping: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
     rounding: int | None = None,
     areas_from: bool = False,
     description: Mapping[str, str] | None = None,
@@ -59,6 +60,7 @@ def make_manifest(
         "totals": totals or None,
         "remainders": remainders or None,
         "rounding": rounding,
+        "protect_margins": protect_margins or None,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -118,6 +120,17 @@ def _rounding(base: int) -> str:
         f"than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a time and "
         "group, and in all. Whether a flow has its crowd was decided by true numbers."
     )
+
+
+def _margins(promise: Promise) -> list[str]:
+    """Say what departures and arrivals tell that others know."""
+    if "protect_margins" not in promise:
+        return []
+    return [
+        "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows away:",
+        "of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a part of it",
+        "are nobody or such a crowd.",
+    ]
 
 
 def _one(promise: Promise, label: str | None) -> str:
@@ -190,4 +203,5 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
         )
+    sentences += _margins(promise)
     return " ".join(sentences)

@@ -47,6 +47,15 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
         yield "what else is said of flows holds for totals and for the other groups by themselves."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+    yield from _margins(promise)
+
+
+def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what departures and arrivals tell that others know."""
+    if "protect_margins" in promise:
+        yield "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows"
+        yield "away: of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a"
+        yield "part of it are nobody or such a crowd."
 
 
 def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
