@@ -32,6 +32,7 @@ def risk(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    sensitive: options.SensitiveFile = None,
     attacks: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these attacks.")] = None,
     fail_on: Annotated[
         str | None, typer.Option("--fail-on", metavar="VERDICT", help="Exit 1 from this verdict on: tells or breaks.")
@@ -45,7 +46,9 @@ def risk(
         doing("attacking")
         trips = options.with_query(against, query)
         given = {"zones": zones, "columns": columns, "where": where}
-        result = fv.risk(folder, trips, beside=beside or (), attacks=attacks, **given, progress=doing)
+        result = fv.risk(
+            folder, trips, beside=beside or (), attacks=attacks, **given, sensitive=sensitive, progress=doing
+        )
     if as_json:
         print_json(result.to_dict())
     else:

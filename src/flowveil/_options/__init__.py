@@ -15,6 +15,7 @@ from flowveil._options.crowds import (
     parse_max_share,
     parse_max_suppression,
     parse_min_tiles,
+    parse_sensitive_tiles,
     parse_users,
 )
 from flowveil._options.description import DescriptionOptions, parse_description
@@ -79,6 +80,7 @@ __all__ = [
     "parse_names",
     "parse_number",
     "parse_pairs",
+    "parse_sensitive_tiles",
     "parse_text",
     "parse_timezone",
     "parse_users",

@@ -138,6 +138,9 @@ class Search:
         loss = self.loss(Batch(node, found.trips[new], *spans, flows.trips, self.rank))
         if self.dominated is not None:
             loss[self.dominated(*spans, found.trips[new])] = np.inf  # such a cell may only be split
+        barred = self.problem.bars(found.origin[new], found.destination[new])
+        if barred is not None:
+            loss[barred] = np.inf
         return loss
 
 

@@ -37,6 +37,7 @@ def make_manifest(
     totals: bool = False,
     remainders: bool = False,
     areas_from: bool = False,
+    sensitive_tiles: int | None = None,
     description: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Return the manifest; it holds nothing but what the user typed and constants."""
@@ -45,6 +46,7 @@ def make_manifest(
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
         "max_share": requirement.max_share,
+        "sensitive_tiles": sensitive_tiles,
         "max_suppression": max_suppression,
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
@@ -97,9 +99,18 @@ def _people(promise: Promise) -> str:
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
-def _one(promise: Promise, label: str | None) -> str:
-    """Say what one person is called."""
-    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+def _shares(promise: Promise, label: str | None) -> list[str]:
+    """Say what one person may make of a flow, and what areas keep from sensitive places."""
+    sentences = []
+    if "max_share" in promise:
+        one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
+        sentences.append(f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow.")
+    if "sensitive_tiles" in promise:
+        sentences.append(
+            "An area that touches a sensitive place, of a list that is not published, has at least "
+            f"{promise['sensitive_tiles']} tiles."
+        )
+    return sentences
 
 
 def _volumes(promise: Promise) -> list[str]:
@@ -139,11 +150,7 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
             f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
             "(on a grid: tiles that occur in the data at that end)."
         )
-    if "max_share" in promise:
-        sentences.append(
-            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
-        )
-    sentences += _volumes(promise)
+    sentences += [*_shares(promise, label), *_volumes(promise)]
     sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""

@@ -8,6 +8,7 @@ from flowveil._folder import Kind
 from flowveil._risk.dominance import find_dominance
 from flowveil._risk.homogeneity import find_homogeneity
 from flowveil._risk.repeats import find_repeats
+from flowveil._risk.sensitive import find_sensitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,4 +33,5 @@ ATTACKS = (
     Attack("repeats", "Does a flow tell how often one person traveled?", _FLOWS, find_repeats),
     Attack("dominance", "Does one person make up a flow?", _FLOWS, find_dominance, needs_truth=True),
     Attack("homogeneity", "Does everybody from a place go to the same place?", _FLOWS, find_homogeneity),
+    Attack("sensitive", "Does a flow pin down a sensitive place?", _FLOWS, find_sensitive),
 )  # fmt: skip

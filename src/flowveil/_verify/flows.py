@@ -34,6 +34,7 @@ from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
+from flowveil._verify.sensitive import check_sensitive
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
@@ -64,6 +65,7 @@ def verify_flows(
     where: str | None = None,
     beside: str | Path | None = None,
     context: ZonesLike | None = None,
+    sensitive: ZonesLike | None = None,
 ) -> Verification:
     """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
 
@@ -82,6 +84,7 @@ def verify_flows(
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
+    check_sensitive(areas, promise, sensitive, audit)
     if promise.rectangles:
         check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
@@ -251,8 +254,7 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
         checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
     if promise.min_tiles > 1:
         checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
-    if promise.max_share is not None:
-        checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
+    checks += _kept_apart(promise)
     if promise.max_suppression is not None:
         checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
     if promise.totals:
@@ -265,6 +267,16 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     if "suppressed_trips" in audit:
         checks.append("as many trips are left out as the audit file says")
     return tuple(checks)
+
+
+def _kept_apart(promise: Promise) -> list[str]:
+    """Say what was checked of single persons, and of sensitive places."""
+    checks = []
+    if promise.max_share is not None:
+        checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
+    if promise.sensitive_tiles:
+        checks.append(f"every area that touches a sensitive place has at least {promise.sensitive_tiles} tiles")
+    return checks
 
 
 def _counting(promise: Promise) -> tuple[str, str]:
