@@ -23,6 +23,7 @@ from flowveil._cli.options import (
     Overwrite,
     RemaindersFlag,
     Report,
+    SensitiveFile,
     TripOptions,
     given,
     number,
@@ -32,7 +33,14 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression, parse_rounding
+from flowveil._options import (
+    AUTO,
+    parse_description,
+    parse_max_gbar,
+    parse_max_suppression,
+    parse_rounding,
+    parse_sensitive_tiles,
+)
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
@@ -56,6 +64,15 @@ def anonymize(
             parse=parse_max_gbar,
             metavar=NUMBER,
             help="In its place: precision to reach (mean tiles of both ends), leaving out the least.",
+        ),
+    ] = None,
+    sensitive: SensitiveFile = None,
+    sensitive_tiles: Annotated[
+        int | None,
+        number(
+            parse=parse_sensitive_tiles,
+            metavar=WHOLE,
+            help="Fewest tiles of an area that touches a sensitive place (default 7).",
         ),
     ] = None,
     elsewhere: ElsewhereFlag = False,
@@ -94,6 +111,8 @@ def anonymize(
     check_ground(ground, context, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
+        "sensitive": sensitive,
+        "sensitive_tiles": sensitive_tiles,
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,

@@ -51,6 +51,7 @@ class Promise(TypedDict, total=False):
     k_weight: float | Literal["auto"]
     min_tiles: int
     max_share: float
+    sensitive_tiles: int
     max_suppression: float
     elsewhere: bool
     shapes: str
@@ -101,6 +102,7 @@ class AuditInput(TypedDict, total=False):
     where: str | None
     zones: str | None
     places: str | None
+    sensitive: str
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from flowveil._flows import Flows, Measures
     from flowveil._methods import Value
     from flowveil._options import DescriptionOptions
-    from flowveil._places import Areas
+    from flowveil._places import Areas, ZonesLike
     from flowveil._problem import Solution
     from flowveil._release.demand import Demand
     from flowveil._release.elsewhere import Elsewhere
@@ -54,6 +54,8 @@ def anonymize(
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
+    sensitive: ZonesLike | None = None,
+    sensitive_tiles: int | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
@@ -78,6 +80,8 @@ def anonymize(
     k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
     min_tiles: the fewest tiles of both ends.
     max_share: the largest share of a flow's trips that one person may make, e.g. 0.5; the flows must have a unit.
+    sensitive: places (clinics, shelters) that flows must not pin down, as a file or table of points or outlines: an
+    area that touches one has at least sensitive_tiles tiles, seen in the data or not (default 7). They stay private.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
@@ -112,6 +116,8 @@ def anonymize(
         k_weight=k_weight,
         min_tiles=min_tiles,
         max_share=max_share,
+        sensitive=sensitive,
+        sensitive_tiles=sensitive_tiles,
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
@@ -180,9 +186,11 @@ def _describe(
             protect_margins=asked.protect_margins,
             rounding=asked.rounding,
             areas_from=areas_from,
+            sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
         ),
         source=flows,
+        sensitive=asked.sensitive_path,
         published=_published(flows, solution, measures, rest, whole),
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
         secret=asked.secret,
@@ -237,7 +245,15 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
         _check_remainders(flows, asked)
-    return Problem(flows, requirement, flows.total, asked.loss, several=several, remainders=asked.remainders)
+    return Problem(
+        flows,
+        requirement,
+        flows.total,
+        asked.loss,
+        several=several,
+        remainders=asked.remainders,
+        sensitive=asked.sensitive,
+    )
 
 
 def _check_remainders(flows: Flows, asked: Demand) -> None:
@@ -271,7 +287,7 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool)
         measures,
         *(_tiles(areas, ends) for areas, ends in zip(sides, (solution.origin, solution.destination), strict=True)),
     )
-    if not good.all():
+    if not good.all() or _bars(problem, solution):
         raise PromiseError(f"{asked.method.name} returned a flow that fails the requirement", "please report this bug")
     suppressed = flows.total - int(measures.trips.sum())
     if suppressed > problem.budget and asked.share is not None:
@@ -283,6 +299,15 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool)
             + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
     return measures
+
+
+def _bars(problem: Problem, solution: Solution) -> bool:
+    """Whether an area of a solution is too small beside a sensitive place."""
+    if problem.sensitive is None:
+        return False
+    places, trees = problem.flows.places, solution.numbered or (problem.flows.origins, problem.flows.destinations)
+    ends = zip(trees, (solution.origin, solution.destination), strict=True)
+    return any(problem.sensitive.barred(places, tree, nodes).any() for tree, nodes in ends)
 
 
 def _tiles(areas: Areas, numbers: IntArray) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
@@ -20,15 +21,17 @@ from flowveil._options import (
     parse_max_suppression,
     parse_min_tiles,
     parse_rounding,
+    parse_sensitive_tiles,
     read_secret,
 )
+from flowveil._places import Sensitive, read_sensitive
 from flowveil._problem import LOSSES, LOSSES_OF_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from flowveil._methods import Method, Value
+    from flowveil._places import ZonesLike
 
 DEFAULT_METHOD = "mosaic"
 DEFAULT_SUPPRESSION = 0.10
@@ -53,6 +56,8 @@ class Demand:
     rounding: int | None = None  # the base that numbers are rounded to
     secret: bytes | None = None  # what chance is drawn from
     max_share: float | None = None  # the largest share of a flow that one person may make
+    sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
+    sensitive_path: str | None = None  # their file
 
 
 def parse_demand(
@@ -67,6 +72,8 @@ def parse_demand(
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
+    sensitive: ZonesLike | None = None,
+    sensitive_tiles: int | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
@@ -126,7 +133,30 @@ def parse_demand(
         rounding=base,
         secret=_secret(secret, changes=base is not None),
         max_share=parse_max_share(max_share),
+        sensitive=_parse_sensitive(chosen, sensitive, sensitive_tiles, remainders=remainders),
+        sensitive_path=str(Path(sensitive).resolve()) if isinstance(sensitive, str | Path) else None,
     )
+
+
+def _parse_sensitive(
+    method: Method, places: ZonesLike | None, tiles: int | None, *, remainders: bool
+) -> Sensitive | None:
+    """Return sensitive places and the tiles around them, or raise if they cannot be kept out of small areas."""
+    if places is None:
+        if tiles is not None:
+            raise InputError("sensitive_tiles was given, but no sensitive places", "give them with --sensitive FILE")
+        return None
+    if not method.sensitive:
+        raise InputError(
+            f"{method.name} cannot keep out flows whose areas are too small beside a sensitive place",
+            "leave out --sensitive, or use mosaic",
+        )
+    if remainders:
+        raise InputError(
+            "of the areas of a remainder single tiles may remain, which may be a sensitive place",
+            "leave out --remainders or --sensitive",
+        )
+    return Sensitive(read_sensitive(places), parse_sensitive_tiles(tiles))
 
 
 def _check_share(method: Method, unit: str | None, *, together: bool) -> None:

@@ -44,6 +44,8 @@ def _further_tests(promise: Promise) -> list[str]:
         checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
     if promise.max_share is not None:
         checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
+    if promise.sensitive_tiles:
+        checks.append(f"every area that touches a sensitive place has at least {promise.sensitive_tiles} tiles")
     return checks
 
 

@@ -37,6 +37,7 @@ from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
 from flowveil._verify.rounding import check_multiples, check_sums
+from flowveil._verify.sensitive import check_sensitive
 from flowveil._verify.shape import check_maps, check_shape
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
@@ -69,6 +70,7 @@ def verify_flows(
     where: str | None = None,
     beside: str | Path | None = None,
     context: ZonesLike | None = None,
+    sensitive: ZonesLike | None = None,
 ) -> Verification:
     """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
 
@@ -90,6 +92,7 @@ def verify_flows(
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
+    check_sensitive(areas, promise, sensitive, audit)
     if promise.rectangles:
         check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))

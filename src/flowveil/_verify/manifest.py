@@ -26,6 +26,7 @@ _MORE_PROMISE_KEYS = (
     "k_weight",
     "min_tiles",
     "max_share",
+    "sensitive_tiles",
     "max_suppression",
     "elsewhere",
     "shapes",
@@ -60,6 +61,7 @@ class Promise:
     protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
     max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
+    sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -131,6 +133,7 @@ def _promise(promise: Json) -> Promise:
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         max_share=_max_share(promise, unit) if "max_share" in promise else None,
+        sensitive_tiles=_whole(promise["sensitive_tiles"], "sensitive_tiles") if "sensitive_tiles" in promise else 0,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
@@ -141,7 +144,7 @@ def _promise(promise: Json) -> Promise:
 
 def _check_remainders(promise: Json) -> None:
     """Raise if the promise has remainders together with what does not hold for them."""
-    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles"))
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles", "sensitive_tiles"))
     if "remainders" in promise and (others or promise["volumes"] == "lower-bound"):
         raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
 

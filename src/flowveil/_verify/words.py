@@ -35,6 +35,9 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     if "max_share" in promise:
         one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
         yield f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
+    if "sensitive_tiles" in promise:
+        yield "An area that touches a sensitive place, of a list that is not published,"
+        yield f"has at least {promise['sensitive_tiles']} tiles."
     yield from _volumes(promise)
     yield "No trip is counted in two flows."
     if "max_suppression" in promise:
