@@ -31,10 +31,13 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import count, progress, show
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
+from flowveil._options import AUTO, parse_description, parse_hide_choice, parse_max_gbar, parse_max_suppression
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
+_NOTHING_LEFT_OUT = (
+    "note: nothing is left out, so an area that is not divided tells of a small group in it; see --hide-choice"
+)
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
 
@@ -59,6 +62,14 @@ def anonymize(
     ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    hide_choice: Annotated[
+        float | None,
+        number(
+            parse=parse_hide_choice,
+            metavar=NUMBER,
+            help="Chance that a secret draw keeps areas whole, so that they tell of no small group (0.5 is usual).",
+        ),
+    ] = None,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
@@ -82,6 +93,7 @@ def anonymize(
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "hide_choice": hide_choice,
         "beside": beside,
         "areas_from": areas_from,
     }
@@ -101,6 +113,8 @@ def anonymize(
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
     warn_of_one(asked.k, asked.k_weight)
+    if max_suppression == 0 and asked.method.several and asked.chance is None:
+        typer.echo(_NOTHING_LEFT_OUT, err=True)
     crowds = asked.method.cluster_options(
         asked.k,
         asked.k_weight,

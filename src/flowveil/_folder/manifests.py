@@ -54,6 +54,7 @@ class Promise(TypedDict, total=False):
     shapes: str
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
+    hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -114,6 +115,7 @@ class Audit(TypedDict, total=False):
     unknown_zones: list[str]  # flows
     suppressed_trips: int
     suppressed: float
+    secret: str  # what the choice of areas was drawn by, where it is hidden
     metrics: dict[str, object]
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]

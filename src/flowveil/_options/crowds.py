@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from flowveil._errors import InputError, UnknownNameError
@@ -13,6 +14,8 @@ DEFAULT_LOSS = "tiles"
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
+_LEAST_CHANCE, _LARGEST_CHANCE = 0.01, 0.95
+_SECRET = re.compile("[0-9a-f]{32}")
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
@@ -50,6 +53,21 @@ def parse_max_gbar(value: object) -> float | None:
     """Return a mean number of tiles, or None."""
     hint = "it is a mean number of tiles of both ends; 2 is the finest"
     return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
+
+
+def parse_hide_choice(value: object) -> float | None:
+    """Return the chance that an area is not divided though it could be, or None."""
+    hint = "it is a chance from 0.01 to 0.95; 0.5 is usual"
+    return None if value is None else parse_number(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
+
+
+def parse_secret(value: object) -> bytes | None:
+    """Return 16 bytes, written as 32 hexadecimal digits, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not _SECRET.fullmatch(value):
+        raise InputError("the secret is not what an audit file has", "it is 32 hexadecimal digits; or leave it out")
+    return bytes.fromhex(value)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

@@ -13,7 +13,7 @@ from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
-from flowveil._places import finest
+from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
@@ -54,6 +54,8 @@ def anonymize(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    hide_choice: float | None = None,
+    secret: str | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | None = None,
@@ -74,6 +76,9 @@ def anonymize(
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
+    hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
+    that is whole tells for certain of a small group in it. secret: what is drawn by, as an audit file has it, to make
+    a release again; by default a new one.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
     options: options of the method by name.
@@ -102,6 +107,8 @@ def anonymize(
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
+        hide_choice=hide_choice,
+        secret=secret,
         beside=beside,
         areas_from=areas_from,
         options=options,
@@ -155,12 +162,14 @@ def _describe(
             overlapping=solution.overlapping,
             totals=whole is not None,
             remainders=asked.remainders,
+            hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
             description=description,
         ),
         source=flows,
         published=_published(flows, solution, measures, rest, whole),
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
+        secret=None if asked.chance is None else asked.chance.secret.hex(),
         notes=(*solution.notes, *([] if areas_from else _unit_of(problem)), *_notes(whole)),
     )
 
@@ -207,12 +216,22 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
-    if several:
+    if asked.chance is not None:
+        flows = flows.on(fixed(flows.places))
+    elif several:
         flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
     if asked.remainders:
         _check_remainders(flows, asked)
-    return Problem(flows, requirement, flows.total, asked.loss, several=several, remainders=asked.remainders)
+    return Problem(
+        flows,
+        requirement,
+        flows.total,
+        asked.loss,
+        several=several,
+        remainders=asked.remainders,
+        chance=asked.chance,
+    )
 
 
 def _check_remainders(flows: Flows, asked: Demand) -> None:

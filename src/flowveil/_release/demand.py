@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
@@ -13,12 +14,14 @@ from flowveil._options import (
     check_path,
     choose_k,
     parse_choice,
+    parse_hide_choice,
     parse_k_weight,
     parse_max_gbar,
     parse_max_suppression,
     parse_min_tiles,
+    parse_secret,
 )
-from flowveil._problem import LOSSES, LOSSES_OF_NODES
+from flowveil._problem import LOSSES, LOSSES_OF_NODES, Chance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METHOD = "mosaic"
 DEFAULT_SUPPRESSION = 0.10
+SECRET_BYTES = 16
 _ANONYMITY = "k-anonymity"
 
 
@@ -44,6 +48,7 @@ class Demand:
     share: float | None = None  # the largest share of trips that may be left out; None: any
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
+    chance: Chance | None = None  # the secret draw that decides which areas may be divided
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
 
 
@@ -61,6 +66,8 @@ def parse_demand(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    hide_choice: float | None = None,
+    secret: str | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | Sequence[str] | None = None,
@@ -85,6 +92,10 @@ def parse_demand(
             check_path(folder, name)
     if check_flag(remainders, "remainders"):
         _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
+    chance = _chance(hide_choice, secret)
+    if chance is not None:
+        alone = not (any(flags) or remainders) and areas_from is None
+        _check_hidden_choice(chosen, loss, parse_min_tiles(min_tiles), alone=alone)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -103,6 +114,7 @@ def parse_demand(
         share,
         parse_max_gbar(max_gbar),
         remainders=remainders,
+        chance=chance,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
         several=chosen.several and not any(flags) and areas_from is None,
     )
@@ -126,6 +138,38 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
         raise InputError(
             "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
             "leave out --remainders, or the others",
+        )
+
+
+def _chance(hide_choice: float | None, secret: str | None) -> Chance | None:
+    """Return the draw that was asked for, by a new secret if none is given."""
+    share, given = parse_hide_choice(hide_choice), parse_secret(secret)
+    if share is None:
+        if given is not None:
+            raise InputError("a secret was given, but nothing is drawn", "add hide_choice, or leave out the secret")
+        return None
+    return Chance(share, token_bytes(SECRET_BYTES) if given is None else given)
+
+
+def _check_hidden_choice(method: Method, loss: str, min_tiles: int, *, alone: bool) -> None:
+    """Raise if what else is asked tells of small parts whatever is drawn; alone: nothing but flows is published."""
+    if method.name != DEFAULT_METHOD:
+        raise InputError(f"{method.name} does not hide its choice", f"leave out --hide-choice, or use {DEFAULT_METHOD}")
+    if loss != DEFAULT_LOSS:
+        raise InputError(
+            f"with the loss {loss} smaller areas may be worse, so that a choice cannot be hidden",
+            f"leave out --hide-choice, or use the loss {DEFAULT_LOSS}",
+        )
+    if min_tiles > 1:
+        raise InputError(
+            "an area of min_tiles tells that so many tiles were seen, whatever is drawn",
+            "leave out --hide-choice or --min-tiles",
+        )
+    if not alone:
+        raise InputError(
+            "remainders, elsewhere, totals, a release beside and the areas of an earlier one do not go with a hidden "
+            "choice: they tell more than flows",
+            "leave out --hide-choice, or the others",
         )
 
 

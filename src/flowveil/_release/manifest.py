@@ -36,6 +36,7 @@ def make_manifest(
     overlapping: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    hidden_choice: float | None = None,
     areas_from: bool = False,
     description: Mapping[str, str] | None = None,
 ) -> Manifest:
@@ -49,6 +50,7 @@ def make_manifest(
         "shapes": "rectangles" if rectangles else None,
         "totals": totals or None,
         "remainders": remainders or None,
+        "hidden_choice": hidden_choice,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -147,6 +149,11 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             "The group total counts all groups together, where groups and totals give no smaller crowd away; "
             "what else is said of flows holds for totals and for the other groups by themselves."
+        )
+    if "hidden_choice" in promise:
+        sentences.append(
+            f"With chances of up to {100 * promise['hidden_choice']:g} % a secret draw kept areas whole that could "
+            "have been divided, so that no area tells for certain of a smaller crowd in it."
         )
     if "elsewhere" in promise:
         sentences.append(

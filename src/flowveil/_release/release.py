@@ -42,6 +42,7 @@ class Release:
     published: Published | None = None  # private
     assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
     notes: tuple[str, ...] = ()  # private: choices the method made
+    secret: str | None = None  # private: what the choice of areas was drawn by, where it is hidden
 
     def __repr__(self) -> str:
         return f"<Release: {self.flows.num_rows:,} flows by {self.manifest.get('method')}>"

@@ -95,6 +95,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "elsewhere": "elsewhere",
         "totals": "totals",
         "remainders": "remainders",
+        "hidden_choice": "hide-choice",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -28,6 +28,7 @@ from flowveil._verify.folder import load_audit, load_manifest, open_folder
 from flowveil._verify.forest import NONE, Forest
 from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
+from flowveil._verify.hidden_choice import check_secret
 from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
@@ -72,6 +73,8 @@ def verify_flows(
     folder = open_folder(release)
     audit = load_audit(folder)
     options, promise = parse_manifest(load_manifest(folder))
+    if promise.hidden_choice and audit:
+        check_secret(folder, audit)
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
@@ -252,6 +255,8 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     if promise.elsewhere:
         checks.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
         checks.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
+    if promise.hidden_choice and audit:
+        checks.append("the audit file has the secret that areas were drawn by, and no file of the folder has it")
     if "suppressed_trips" in audit:
         checks.append("as many trips are left out as the audit file says")
     return tuple(checks)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
+from flowveil._verify.hidden_choice import check_hidden_choice
 from flowveil._verify.json import only_keys
 from flowveil._verify.method import check_method
 from flowveil._verify.options import Options, parse_options
@@ -30,6 +31,7 @@ _MORE_PROMISE_KEYS = (
     "shapes",
     "totals",
     "remainders",
+    "hidden_choice",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -55,6 +57,7 @@ class Promise:
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
+    hidden_choice: bool = False  # a secret draw decided which areas may be divided
 
     @property
     def counted(self) -> str:
@@ -76,6 +79,8 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
         raise broken("'software' of the manifest is not a version of flowveil")
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
     check_method(manifest["method"], manifest["options"].get("method_options"))
+    if promise.hidden_choice:
+        check_hidden_choice(manifest, options)
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
@@ -118,6 +123,7 @@ def _promise(promise: Json) -> Promise:
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
+        hidden_choice="hidden_choice" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
