@@ -140,7 +140,7 @@ def test_a_planted_part_is_found(tmp_path):
 
     assert fv.read_release(folder).flows.num_rows == 1
     assert (found.figure, found.details, found.verdict) == (1, {"flows": 1, "right": 1, "wrong": 0}, "tells")
-    assert "--hide-choice" in found.advice
+    assert "Hide the choice" in found.advice
 
 
 def test_nothing_is_claimed_of_tiles(tmp_path):
