@@ -13,7 +13,7 @@ from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
-from flowveil._places import finest
+from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
@@ -60,6 +60,7 @@ def anonymize(
     totals: bool = False,
     remainders: bool = False,
     protect_margins: bool = False,
+    hide_choice: float | None = None,
     rounding: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
@@ -87,8 +88,10 @@ def anonymize(
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
     protect_margins: withhold further flows, so that whoever knows how many trips start and end in each place learns of
     no smaller crowd.
+    hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
+    that is whole tells for certain of a small group in it.
     rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
-    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same numbers;
+    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same release;
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
@@ -123,6 +126,7 @@ def anonymize(
         remainders=remainders,
         protect_margins=protect_margins,
         rounding=rounding,
+        hide_choice=hide_choice,
         secret=secret,
         beside=beside,
         areas_from=areas_from,
@@ -185,6 +189,7 @@ def _describe(
             remainders=asked.remainders,
             protect_margins=asked.protect_margins,
             rounding=asked.rounding,
+            hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
@@ -240,7 +245,9 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
-    if several:
+    if asked.chance is not None:
+        flows = flows.on(fixed(flows.places))
+    elif several:
         flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
@@ -253,6 +260,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
         several=several,
         remainders=asked.remainders,
         sensitive=asked.sensitive,
+        chance=asked.chance,
     )
 
 

@@ -45,6 +45,7 @@ def make_manifest(
     remainders: bool = False,
     protect_margins: bool = False,
     rounding: int | None = None,
+    hidden_choice: float | None = None,
     areas_from: bool = False,
     sensitive_tiles: int | None = None,
     description: Mapping[str, str] | None = None,
@@ -63,6 +64,7 @@ def make_manifest(
         "remainders": remainders or None,
         "rounding": rounding,
         "protect_margins": protect_margins or None,
+        "hidden_choice": hidden_choice,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -205,6 +207,11 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             "The group total counts all groups together, where groups and totals give no smaller crowd away; "
             "what else is said of flows holds for totals and for the other groups by themselves."
+        )
+    if "hidden_choice" in promise:
+        sentences.append(
+            f"With chances of up to {100 * promise['hidden_choice']:g} % a secret draw kept areas whole that could "
+            "have been divided, so that no area tells for certain of a smaller crowd in it."
         )
     if "elsewhere" in promise:
         sentences.append(

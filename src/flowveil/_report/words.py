@@ -100,6 +100,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "remainders": "remainders",
         "rounding": "rounding",
         "protect_margins": "protect-margins",
+        "hidden_choice": "hide-choice",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
+from flowveil._verify.hidden_choice import check_hidden_choice
 from flowveil._verify.json import only_keys
 from flowveil._verify.method import NO_OPTIONS, check_method
 from flowveil._verify.options import Options, parse_options
@@ -34,6 +35,7 @@ _MORE_PROMISE_KEYS = (
     "remainders",
     "rounding",
     "protect_margins",
+    "hidden_choice",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -63,6 +65,7 @@ class Promise:
     max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
     sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
+    hidden_choice: bool = False  # a secret draw decided which areas may be divided
 
     @property
     def counted(self) -> str:
@@ -83,6 +86,8 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
     check_method(manifest["method"], manifest["options"].get("method_options", NO_OPTIONS))
+    if promise.hidden_choice:
+        check_hidden_choice(manifest, options)
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
@@ -137,6 +142,7 @@ def _promise(promise: Json) -> Promise:
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
+        hidden_choice="hidden_choice" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
