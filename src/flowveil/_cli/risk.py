@@ -51,9 +51,19 @@ def risk(
     with progress() as doing:
         doing("attacking")
         trips = options.with_query(against, query)
-        given = {"zones": zones, "columns": columns, "where": where}
-        known = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
-        result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
+        result = fv.risk(
+            folder,
+            trips,
+            beside=beside or (),
+            margins=margins,
+            narrow=narrow,
+            sensitive=sensitive,
+            attacks=attacks,
+            zones=zones,
+            columns=columns,
+            where=where,
+            progress=doing,
+        )
     if as_json:
         print_json(result.to_dict())
     else:
