@@ -20,7 +20,7 @@ from flowveil.synthetic import CITY_BBOX
 @pytest.fixture(scope="module")
 def flows(city_trips):
     """Return flows of persons on a quadtree, the kind of places that holds threads and projections."""
-    return fv.build_flows(city_trips, "quadtree:2000", bbox=CITY_BBOX, unit="person_id")
+    return fv.build_flows(city_trips, "quadtree:2000", hierarchy="quadtree", bbox=CITY_BBOX, unit="person_id")
 
 
 @pytest.mark.slow

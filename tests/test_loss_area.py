@@ -26,13 +26,14 @@ LEFT_OUT = 0.05
 @pytest.fixture(scope="module")
 def squares(city_trips):
     """Flows between squares, of which many were never seen."""
-    return fv.build_flows(city_trips, "quadtree:500", bbox=CITY_BBOX, unit="person_id")
+    return fv.build_flows(city_trips, "quadtree:500", hierarchy="quadtree", bbox=CITY_BBOX, unit="person_id")
 
 
 @pytest.fixture(scope="module")
 def zones(city_zone_trips):
     """Flows between zones that differ in size."""
-    return fv.build_flows(city_zone_trips, zones=city_zone_trips.with_name("zones.parquet"), unit="person_id")
+    table = city_zone_trips.with_name("zones.parquet")
+    return fv.build_flows(city_zone_trips, zones=table, hierarchy="ward", unit="person_id")
 
 
 def mean_size(release, size_of):
@@ -96,7 +97,7 @@ def test_smaller_areas_of_zones(zones, city_zone_trips, method):
 
 def test_nothing_left_out_without_a_bbox(city_trips):
     """The world is as large as the globe where no bbox says more: it can be published, and is the last resort."""
-    flows = fv.build_flows(city_trips, "h3:8", unit="person_id")
+    flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", unit="person_id")
 
     release = fv.anonymize(flows, k=8, loss="area", max_suppression=0)
 

@@ -182,7 +182,7 @@ class TestCloseness:
 
 def test_protecting_one_side_exposes_the_other(city_trips):
     """The finding of the thesis: each protection leaves flows below the threshold of the other side; both, none."""
-    rows = study(city_trips, {WHOLE: None, "female": "sex = 'female'", "male": "sex = 'male'"}, grid="h3:8")
+    rows = study(city_trips, {WHOLE: None, "female": "sex = 'female'", "male": "sex = 'male'"}, grid="h3:7")
 
     found = {(row["part"], row["protected"]): (row["below_k"], row["below_k_weight"]) for row in rows}
     assert found[WHOLE, "participants"][1] > 0

@@ -679,13 +679,6 @@ class TestSize:
         (key,) = block(page, "drawing")["scene"]["keys"]
         assert len(key["values"]) == 24  # an hour without a flow is on the time bar as well
 
-    @pytest.mark.slow
-    def test_demo_city(self, tmp_path):
-        """The report of the demo fits into 400 kB."""
-        assert run(["demo", "-o", str(tmp_path / "demo")]) == 0
-
-        assert (tmp_path / "demo" / "report.html").stat().st_size < 400_000
-
 
 def large_release(areas, flows, corners):
     """Return the files of a made-up release with round areas on both sides."""

@@ -101,7 +101,7 @@ def make_flows(origins, destinations, trips, weight, has_people, places=None):
     for origin, destination, person in trips:
         counts[number[origin, destination]] += 1
         weights[number[origin, destination]] += weight[person]
-    pair, person = np.array(visits, np.int64).T
+    pair, person = np.ascontiguousarray(np.array(visits, np.int64).T)
     return Flows(
         places=places or PointPlaces(root_has_center=True),
         origins=origins,

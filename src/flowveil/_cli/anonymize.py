@@ -30,10 +30,17 @@ from flowveil._cli.options import (
     takes,
     warn_of_one,
 )
-from flowveil._cli.terminal import count, progress, show
+from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression, parse_sensitive_tiles
+from flowveil._options import (
+    AUTO,
+    parse_description,
+    parse_max_gbar,
+    parse_max_suppression,
+    parse_rounding,
+    parse_sensitive_tiles,
+)
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
@@ -70,6 +77,14 @@ def anonymize(
     ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    rounding: Annotated[
+        int | None,
+        number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What chance is drawn from: 64 hexadecimal digits (default: a new one)."),
+    ] = None,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
@@ -95,6 +110,8 @@ def anonymize(
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "rounding": rounding,
+        "secret": secret,
         "beside": beside,
         "areas_from": areas_from,
     }
@@ -108,11 +125,15 @@ def anonymize(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
             folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
+        for text in noisy.audit["notes"]:
+            warn(text)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
+    if asked.rounding is not None:
+        note(f"numbers are rounded to multiples of {asked.rounding}; the figures below are true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
     crowds = asked.method.cluster_options(
         asked.k,

@@ -10,7 +10,7 @@ import typer
 import flowveil as fv
 from flowveil._cli import options
 from flowveil._cli.terminal import print_json, progress, show
-from flowveil._options import parse_choice
+from flowveil._options import Keywords, parse_choice
 from flowveil._risk import VERDICTS
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ def risk(
     beside: Annotated[
         list[Path] | None,
         typer.Option("--and", metavar="DIR", help="Another release of the same data (several: repeat)."),
+    ] = None,
+    margins: Annotated[
+        str | None, typer.Option("--with", metavar="TABLE", help="Figures known from elsewhere: CSV or Parquet.")
+    ] = None,
+    narrow: Annotated[
+        int | None, typer.Option(metavar="N", help="Tell of hidden trips that are known to within fewer than N.")
     ] = None,
     against: Annotated[
         str | None, typer.Option("--against", metavar="INPUT", help="The trips: figures are then private.")
@@ -45,10 +51,9 @@ def risk(
     with progress() as doing:
         doing("attacking")
         trips = options.with_query(against, query)
-        given = {"zones": zones, "columns": columns, "where": where}
-        result = fv.risk(
-            folder, trips, beside=beside or (), attacks=attacks, **given, sensitive=sensitive, progress=doing
-        )
+        given: Keywords = {"zones": zones, "columns": columns, "where": where}
+        known: Keywords = {"beside": beside or (), "margins": margins, "sensitive": sensitive, "narrow": narrow}
+        result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())
     else:

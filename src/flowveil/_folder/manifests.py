@@ -29,6 +29,7 @@ class Settings(TypedDict, total=False):
     variant: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Spending(TypedDict):
@@ -44,7 +45,7 @@ class Promise(TypedDict, total=False):
     kind: str  # k-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
-    volumes: str  # exact or lower-bound
+    volumes: str  # exact, lower-bound or rounded
     areas: str  # disjoint or overlapping
     weight: str
     k_weight: float | Literal["auto"]
@@ -56,6 +57,7 @@ class Promise(TypedDict, total=False):
     shapes: str
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
+    rounding: int  # numbers are multiples of it
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -65,6 +67,7 @@ class Promise(TypedDict, total=False):
     samples: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Description(TypedDict, total=False):
@@ -118,6 +121,7 @@ class Audit(TypedDict, total=False):
     suppressed_trips: int
     suppressed: float
     metrics: dict[str, object]
+    secret: str  # what chance was drawn from, where numbers were changed
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories
@@ -127,3 +131,4 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

@@ -15,13 +15,16 @@ from flowveil._options.crowds import (
     parse_max_share,
     parse_max_suppression,
     parse_min_tiles,
+    parse_rounding,
     parse_sensitive_tiles,
+    parse_support,
     parse_users,
 )
 from flowveil._options.description import DescriptionOptions, parse_description
 from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
-from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons
+from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons, weak_epsilon
+from flowveil._options.secret import draw_secret, read_secret
 from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
 from flowveil._options.values import (
     LARGEST_NUMBER,
@@ -59,6 +62,7 @@ __all__ = [
     "check_memory",
     "check_path",
     "choose_k",
+    "draw_secret",
     "has_several_ways",
     "parse_bbox",
     "parse_bound",
@@ -80,12 +84,16 @@ __all__ = [
     "parse_names",
     "parse_number",
     "parse_pairs",
+    "parse_rounding",
     "parse_sensitive_tiles",
+    "parse_support",
     "parse_text",
     "parse_timezone",
     "parse_users",
     "parse_whole",
     "parse_wholes",
+    "read_secret",
     "shown",
     "spelled",
+    "weak_epsilon",
 ]

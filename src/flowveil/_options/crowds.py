@@ -28,6 +28,11 @@ def parse_users(value: object) -> int:
     return parse_whole(value, "k", "a crowd needs 2 users or more: give -k 2 or more", 2, LARGEST_CROWD)
 
 
+def parse_support(value: object) -> int:
+    """Return how many members of a group must have been seen in a sample."""
+    return parse_whole(value, "min_support", "it is a whole number of users, 1 or more", 1, LARGEST_CROWD)
+
+
 def parse_k_weight(value: object) -> float | Literal["auto"] | None:
     """Return a number of people, or auto, or None."""
     if value is None or (isinstance(value, str) and value == AUTO):
@@ -66,6 +71,12 @@ def parse_max_gbar(value: object) -> float | None:
     """Return a mean number of tiles, or None."""
     hint = "it is a mean number of tiles of both ends; 2 is the finest"
     return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
+
+
+def parse_rounding(value: object) -> int | None:
+    """Return the base that numbers are rounded to, or None."""
+    hint = "it is a whole number, 2 or more, and at most k; 5 is usual"
+    return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from flowveil._engine import DUCKDB, choose_spread
 from flowveil._errors import InputError, PromiseError
 from flowveil._flows import Crowds, check_flows
+from flowveil._folder import TIMES
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
@@ -22,12 +23,15 @@ from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
 from flowveil._release.release import Release
+from flowveil._release.rounding import round_table
 from flowveil._release.tables import areas_table, flows_table
 from flowveil._release.totals import find_totals, withhold_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    import pyarrow as pa
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
@@ -57,6 +61,8 @@ def anonymize(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    rounding: int | None = None,
+    secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | None = None,
@@ -80,6 +86,9 @@ def anonymize(
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
+    rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
+    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same numbers;
+    by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
     options: options of the method by name.
@@ -111,6 +120,8 @@ def anonymize(
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
+        rounding=rounding,
+        secret=secret,
         beside=beside,
         areas_from=areas_from,
         options=options,
@@ -128,6 +139,7 @@ def anonymize(
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, asked, beside=beside is not None)
+    _check_roundable(solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, lambda it: asked.method.run(it, asked.options, spread)) if totals else None
     return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
@@ -150,7 +162,7 @@ def _describe(
     """Return the release of a solution; counts: of its flows, and the flows to elsewhere and totals, if asked for."""
     flows, (measures, rest, whole) = problem.flows, counts
     return Release(
-        flows=flows_table(flows, solution, measures, rest, whole),
+        flows=_changed(flows, flows_table(flows, solution, measures, rest, whole), asked),
         areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
@@ -164,6 +176,7 @@ def _describe(
             overlapping=solution.overlapping,
             totals=whole is not None,
             remainders=asked.remainders,
+            rounding=asked.rounding,
             areas_from=areas_from,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
@@ -172,8 +185,24 @@ def _describe(
         sensitive=asked.sensitive_path,
         published=_published(flows, solution, measures, rest, whole),
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
+        secret=asked.secret,
         notes=(*solution.notes, *([] if areas_from else _unit_of(problem)), *_notes(whole)),
     )
+
+
+def _changed(flows: Flows, table: pa.Table, asked: Demand) -> pa.Table:
+    """Return a table of flows with numbers as they are published."""
+    if asked.rounding is None or asked.secret is None:
+        return table
+    by = flows.provenance.by
+    times = [name for name in TIMES if name in table.column_names and name not in by]
+    return round_table(table, asked.rounding, asked.secret, (*times, *by), by)
+
+
+def _check_roundable(solution: Solution, asked: Demand) -> None:
+    """Raise if numbers are to be rounded that are not true ones on areas of a tree."""
+    if asked.rounding is not None and (not solution.exact or solution.rectangles is not None):
+        raise InputError("rounding needs true volumes on areas of a tree", "use mosaic, or leave out --rounding")
 
 
 def _published(

@@ -21,7 +21,7 @@ def make_audit(release: Release) -> Audit:
         raise InputError("a release that was read back cannot be written again", "copy its folder")
     provenance = flows.provenance
     kept = int(published.trips.sum())
-    return {
+    audit: Audit = {
         "format": FORMAT,
         "input": {
             "columns": provenance.columns,
@@ -43,3 +43,6 @@ def make_audit(release: Release) -> Audit:
         "metrics": dict(release.metrics()),
         "notes": [*provenance.notes, *release.notes],
     }
+    if release.secret is not None:
+        audit["secret"] = release.secret.hex()
+    return audit

@@ -13,13 +13,16 @@ from flowveil._options import (
     check_flag,
     check_path,
     choose_k,
+    draw_secret,
     parse_choice,
     parse_k_weight,
     parse_max_gbar,
     parse_max_share,
     parse_max_suppression,
     parse_min_tiles,
+    parse_rounding,
     parse_sensitive_tiles,
+    read_secret,
 )
 from flowveil._places import Sensitive, read_sensitive
 from flowveil._problem import LOSSES, LOSSES_OF_NODES
@@ -49,6 +52,8 @@ class Demand:
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
+    rounding: int | None = None  # the base that numbers are rounded to
+    secret: bytes | None = None  # what chance is drawn from
     max_share: float | None = None  # the largest share of a flow that one person may make
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
     sensitive_path: str | None = None  # their file
@@ -71,6 +76,8 @@ def parse_demand(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    rounding: int | None = None,
+    secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | Sequence[str] | None = None,
@@ -105,9 +112,11 @@ def parse_demand(
                 "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
             )
         share = parse_max_suppression(max_suppression)
+    crowd = choose_k(k, preset, unit)
+    base = _rounding(rounding, crowd, alone=beside is None)
     return Demand(
         chosen,
-        choose_k(k, preset, unit),
+        crowd,
         parse_k_weight(k_weight),
         parse_min_tiles(min_tiles),
         loss,
@@ -117,6 +126,8 @@ def parse_demand(
         remainders=remainders,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
         several=chosen.several and not any(flags) and areas_from is None,
+        rounding=base,
+        secret=_secret(secret, changes=base is not None),
         max_share=parse_max_share(max_share),
         sensitive=_parse_sensitive(chosen, sensitive, sensitive_tiles, remainders=remainders),
         sensitive_path=str(Path(sensitive).resolve()) if isinstance(sensitive, str | Path) else None,
@@ -179,6 +190,28 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
             "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
             "leave out --remainders, or the others",
         )
+
+
+def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
+    """Return the base of rounded numbers; one above k would make some of them 0. alone: not beside another release."""
+    base = parse_rounding(value)
+    if base is not None and not alone:
+        raise InputError("a release with rounded numbers cannot be verified beside another one", "leave out --rounding")
+    if base is not None and base > k:
+        raise InputError(
+            f"numbers cannot be rounded to {base}: some of the flows, of {k} or more, would be 0",
+            f"round to at most {k}, or ask for a larger k",
+        )
+    return base
+
+
+def _secret(path: str | Path | None, *, changes: bool) -> bytes | None:
+    """Return what chance is drawn from, where it is needed: from a file, else a new one."""
+    if not changes:
+        if path is not None:
+            raise InputError("a secret was given, but nothing is left to chance", "add --rounding, or leave it out")
+        return None
+    return draw_secret() if path is None else read_secret(path)
 
 
 def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:

@@ -23,6 +23,13 @@ ABSENCE_INSIDE = (
 )
 
 
+_VOLUME = {
+    "exact": "The volume of a flow is the true number of trips between its two areas.",
+    "lower-bound": "The volume of a flow is at most the true number of trips between its two areas.",
+    "rounded": "The volume of a flow is the number of trips between its two areas, rounded.",
+}
+
+
 def make_manifest(
     flows: Flows,
     method: Method,
@@ -36,6 +43,7 @@ def make_manifest(
     overlapping: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    rounding: int | None = None,
     areas_from: bool = False,
     sensitive_tiles: int | None = None,
     description: Mapping[str, str] | None = None,
@@ -52,12 +60,13 @@ def make_manifest(
         "shapes": "rectangles" if rectangles else None,
         "totals": totals or None,
         "remainders": remainders or None,
+        "rounding": rounding,
     }
     promise: Promise = {
         "kind": "k-anonymity",
         "k": requirement.k,
         "unit": flows.provenance.unit or "trip",
-        "volumes": "exact" if exact else "lower-bound",
+        "volumes": _kind_of_volumes(exact=exact, rounded=rounding is not None),
         "areas": "overlapping" if overlapping else "disjoint",
         **cast("Promise", {name: value for name, value in said.items() if value is not None}),
     }
@@ -74,6 +83,12 @@ def make_manifest(
     if described:
         manifest["description"] = cast("Description", dict(described))
     return manifest
+
+
+def _kind_of_volumes(*, exact: bool, rounded: bool) -> str:
+    if rounded:
+        return "rounded"
+    return "exact" if exact else "lower-bound"
 
 
 def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool) -> Settings:
@@ -99,34 +114,55 @@ def _people(promise: Promise) -> str:
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
-def _shares(promise: Promise, label: str | None) -> list[str]:
-    """Say what one person may make of a flow, and what areas keep from sensitive places."""
+def _rounding(base: int) -> str:
+    return (
+        f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by less "
+        f"than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a time and "
+        "group, and in all. Whether a flow has its crowd was decided by true numbers."
+    )
+
+
+def _one(promise: Promise, label: str | None) -> str:
+    """Say what one person is called."""
+    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+
+
+def _volumes(promise: Promise) -> list[str]:
+    """Say what the volume of a flow is."""
+    true = _VOLUME[promise["volumes"]]
+    if "remainders" in promise:
+        return [
+            true,
+            "A flow marked as remainder counts all other trips between them: those in none of the finer flows inside.",
+            "These others are such a crowd by themselves.",
+        ]
+    sentences = [true]
+    if promise["areas"] == "overlapping":
+        sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
+    return sentences
+
+
+def _further_tests(promise: Promise, label: str | None) -> list[str]:
+    """Say what every flow keeps beside its crowd."""
     sentences = []
+    if "k_weight" in promise:
+        sentences.append(f"Every flow stands for at least {_people(promise)}.")
+        if promise["k"] == 1:
+            sentences.append("Single participants are not protected.")
+    if "min_tiles" in promise:
+        sentences.append(
+            f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
+            "(on a grid: tiles that occur in the data at that end)."
+        )
     if "max_share" in promise:
-        one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
-        sentences.append(f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow.")
+        sentences.append(
+            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
+        )
     if "sensitive_tiles" in promise:
         sentences.append(
             "An area that touches a sensitive place, of a list that is not published, has at least "
             f"{promise['sensitive_tiles']} tiles."
         )
-    return sentences
-
-
-def _volumes(promise: Promise) -> list[str]:
-    """Say what the volume of a flow is."""
-    if "remainders" in promise:
-        return [
-            "The volume of a flow is the true number of trips between its two areas.",
-            "A flow marked as remainder counts all other trips between them: those in none of the finer flows inside.",
-            "These others are such a crowd by themselves.",
-        ]
-    if promise["volumes"] == "exact":
-        sentences = ["The volume of a flow is the true number of trips between its two areas."]
-    else:
-        sentences = ["The volume of a flow is at most the true number of trips between its two areas."]
-    if promise["areas"] == "overlapping":
-        sentences.append("Areas of different flows may overlap, so that a trip may lie in several flows.")
     return sentences
 
 
@@ -140,17 +176,9 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
     else:
         different = f"values of {promise['unit']}" if label is None else f"{label} ({promise['unit']})"
         crowd = f"Every flow is shared by at least {k} different {different}."
-    sentences = [crowd]
-    if "k_weight" in promise:
-        sentences.append(f"Every flow stands for at least {_people(promise)}.")
-        if k == 1:
-            sentences.append("Single participants are not protected.")
-    if "min_tiles" in promise:
-        sentences.append(
-            f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
-            "(on a grid: tiles that occur in the data at that end)."
-        )
-    sentences += [*_shares(promise, label), *_volumes(promise)]
+    sentences = [crowd, *_further_tests(promise, label), *_volumes(promise)]
+    if "rounding" in promise:
+        sentences.append(_rounding(promise["rounding"]))
     sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""

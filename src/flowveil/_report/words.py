@@ -97,6 +97,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "elsewhere": "elsewhere",
         "totals": "totals",
         "remainders": "remainders",
+        "rounding": "rounding",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -26,9 +26,12 @@ _OTHER_INPUT = "verify against the trips that the release was made from, with th
 def check_published_crowd(flows: FlowTable, promise: Promise) -> None:
     """Check what the release itself says of its crowds."""
     crowd = flows.trips if flows.persons is None else flows.persons
-    _raise_first(flows, crowd < promise.k, f"has fewer than k = {promise.k} {promise.counted}")
+    _raise_first(
+        flows, crowd < promise.k - promise.k % promise.rounding, f"has fewer than k = {promise.k} {promise.counted}"
+    )
     if promise.k_weight is not None and flows.weight is not None:
         least = (promise.least_weight + _MILLION // 2) // _MILLION
+        least -= least % promise.rounding
         _raise_first(flows, flows.weight < least, "has a weight below k_weight")
 
 
@@ -40,7 +43,10 @@ def check_volumes(flows: FlowTable, counts: Counts, promise: Promise) -> None:
     for name, published, true in measures:
         if published is None or true is None:
             continue
-        if promise.exact or promise.overlapping:  # what the assignment gives to a flow is known exactly
+        if promise.rounding > 1:
+            off = np.abs(published - true) >= promise.rounding
+            _raise_first(flows, off, f"does not have the {name} of the input, rounded", _OTHER_INPUT)
+        elif promise.exact or promise.overlapping:  # what the assignment gives to a flow is known exactly
             _raise_first(flows, published != true, f"does not have the {name} of the input", _OTHER_INPUT)
         else:
             _raise_first(flows, published > true, f"has more {name} than the input", _OTHER_INPUT)

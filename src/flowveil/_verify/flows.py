@@ -24,7 +24,7 @@ from flowveil._verify.compare import (
 )
 from flowveil._verify.count import count_trips
 from flowveil._verify.elsewhere import Elsewhere, ElsewhereIndex
-from flowveil._verify.folder import load_audit, load_manifest, open_folder
+from flowveil._verify.folder import load_audit, open_folder
 from flowveil._verify.forest import NONE, Forest
 from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
@@ -34,10 +34,13 @@ from flowveil._verify.manifest import parse_manifest
 from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
+from flowveil._verify.rounding import check_multiples, check_sums
 from flowveil._verify.sensitive import check_sensitive
+from flowveil._verify.shape import check_maps, check_shape
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
+from flowveil._verify.written import check_written, load_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,11 +76,14 @@ def verify_flows(
     """
     folder = open_folder(release)
     audit = load_audit(folder)
-    options, promise = parse_manifest(load_manifest(folder))
+    manifest = load_manifest(folder)
+    options, promise = parse_manifest(manifest)
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
+    flows = replace(flows, called=areas.called())
     check_published_crowd(flows, promise)
+    check_multiples(flows, promise.rounding)
     table = open_trips(trips, audit, columns, where)
     request = make_request(table, options, promise)
     groups, totals = split_totals(flows, options, promise)
@@ -92,15 +98,16 @@ def verify_flows(
         check_areas(areas, ground, options.bbox)
         check_names(areas, ground, options, places, audit)
         layer = _layer(groups, ground, options, elsewhere)
-        counts = _count_layer(request, layer, promise, any_area=options.areas_from)
+        layer, counts = _count_layer(request, layer, promise, any_area=options.areas_from)
         least = least_weight(counts, promise)
         if promise.elsewhere:
             _check_elsewhere(layer, counts, promise, elsewhere)
         if totals is not None:
             whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
-            _count_layer(request, whole, promise, any_area=options.areas_from)
+            whole, _ = _count_layer(request, whole, promise, any_area=options.areas_from)
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
-    check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
+    kept = counts.trips if promise.rounding > 1 else groups.trips
+    check_suppression(int(kept[~elsewhere.flows].sum()), counts, promise, audit)
     checks = list(_sentences(promise, options, audit))
     if beside is not None:
         if not _is_plain(promise):
@@ -110,6 +117,11 @@ def verify_flows(
         checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder, flows_content, context):
         checks.append(CHECKED_REPORT)
+    if not promise.rectangles:
+        for one in (layer,) if totals is None else (layer, whole):
+            check_maps(manifest, one, areas_from=options.areas_from)
+    check_shape(manifest, options, promise)
+    checks += check_written(folder, audit)
     return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
 
 
@@ -118,8 +130,11 @@ def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewh
     return Layer(flows, ground, slots, _index(flows, ground, elsewhere, slots), options.bbox)
 
 
-def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> Counts:
-    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips."""
+def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> tuple[Layer, Counts]:
+    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips.
+
+    Returns the flows with their true trips, which differ from those published where these are rounded.
+    """
     counts = count_trips(
         request,
         layer.bbox,
@@ -133,7 +148,10 @@ def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: 
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
     if not any_area:
         layer.index.check_seen(layer.ground)
-    return counts
+    if promise.rounding > 1:
+        check_sums(layer.flows, counts, layer.slots.of_flow, promise.rounding)
+        layer = replace(layer, flows=replace(layer.flows, trips=counts.trips))
+    return layer, counts
 
 
 def _check_elsewhere(layer: Layer, counts: Counts, promise: Promise, elsewhere: Elsewhere) -> None:
@@ -190,13 +208,14 @@ def _open_beside(
 
 def _is_plain(promise: Promise) -> bool:
     """Whether all flows of a release are one layer of areas of a tree."""
-    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders)
+    changed = promise.rounding > 1
+    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or changed)
 
 
 def _not_comparable() -> InputError:
     return InputError(
         "the two releases cannot be compared",
-        "both are on zones or both on a grid, without rectangles, totals, elsewhere and remainders",
+        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and rounding",
     )
 
 
@@ -248,15 +267,13 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     ]
     if options.aspect is not None and not (promise.rectangles or options.areas_from):
         checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
-    if promise.k_weight is not None:
-        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
-    if promise.mean_weight:
-        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
-    if promise.min_tiles > 1:
-        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
-    checks += _kept_apart(promise)
+    checks += _further_tests(promise)
     if promise.max_suppression is not None:
         checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
+    if promise.rounding > 1:
+        checks.append(
+            f"sums over areas, times and groups, and in all, differ from true ones by less than {promise.rounding}"
+        )
     if promise.totals:
         checks.append(
             "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
@@ -269,9 +286,15 @@ def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) ->
     return tuple(checks)
 
 
-def _kept_apart(promise: Promise) -> list[str]:
-    """Say what was checked of single persons, and of sensitive places."""
+def _further_tests(promise: Promise) -> list[str]:
+    """Say what every flow was found to keep beside its crowd."""
     checks = []
+    if promise.k_weight is not None:
+        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
+    if promise.mean_weight:
+        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
+    if promise.min_tiles > 1:
+        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
     if promise.max_share is not None:
         checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
     if promise.sensitive_tiles:
@@ -287,6 +310,8 @@ def _counting(promise: Promise) -> tuple[str, str]:
             "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says",
         )
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
+    if promise.rounding > 1:
+        volume = f"the numbers that the input has, rounded up or down to a multiple of {promise.rounding}"
     if promise.remainders:
         return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
     return volume, "no two flows overlap, and no trip is counted twice"

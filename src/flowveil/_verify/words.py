@@ -65,13 +65,21 @@ def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
 
 def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
     """Yield what the volume of a flow is."""
-    most = "" if promise["volumes"] == "exact" else "at most "
-    yield f"The volume of a flow is {most}the true number of trips between its two areas."
+    if promise["volumes"] == "rounded":
+        yield "The volume of a flow is the number of trips between its two areas, rounded."
+    else:
+        most = "" if promise["volumes"] == "exact" else "at most "
+        yield f"The volume of a flow is {most}the true number of trips between its two areas."
     if "remainders" in promise:
         yield "A flow marked as remainder counts all other trips between them: those in none of the finer flows inside."
         yield "These others are such a crowd by themselves."
     if promise["areas"] == "overlapping":
         yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    if "rounding" in promise:
+        base = promise["rounding"]
+        yield f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by"
+        yield f"less than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a"
+        yield "time and group, and in all. Whether a flow has its crowd was decided by true numbers."
 
 
 def _people(promise: Mapping[str, Json]) -> str:
@@ -117,10 +125,14 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users") -> str:
-    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1) -> str:
+    """Return the promise of a release of trajectories in plain words.
+
+    label: what the publisher calls users; least: how many of them were seen in every sample.
+    """
+    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least one of its {label} was seen; not all of them need to have been. "
+        f"and time span of a trajectory at least {some}; not all of them need to have been. "
         "Nobody's samples are in two trajectories."
     )
