@@ -208,6 +208,7 @@ def test_row_order_does_not_matter(city_trips):
         ({"method": "knapsack"}, "cannot keep out flows"),
         ({"totals": True}, "does not go with totals"),
         ({"beside": "out"}, "does not go with totals"),
+        ({"hide_choice": 0.5}, "whatever is drawn"),
     ],
 )
 def test_what_does_not_go_together_is_refused(city_trips, options, reason):

@@ -36,6 +36,7 @@ from flowveil._matrices import choose_noise
 from flowveil._options import (
     AUTO,
     parse_description,
+    parse_hide_choice,
     parse_max_gbar,
     parse_max_suppression,
     parse_rounding,
@@ -44,6 +45,9 @@ from flowveil._options import (
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
+_NOTHING_LEFT_OUT = (
+    "note: nothing is left out, so an area that is not divided tells of a small group in it; see --hide-choice"
+)
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
 
@@ -77,6 +81,20 @@ def anonymize(
     ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    hide_choice: Annotated[
+        float | None,
+        number(
+            parse=parse_hide_choice,
+            metavar=NUMBER,
+            help="Chance that a secret draw keeps areas whole, so that they tell of no small group (0.5 is usual).",
+        ),
+    ] = None,
+    protect_margins: Annotated[
+        bool,
+        typer.Option(
+            "--protect-margins", help="Stay safe where others know how many trips start and end in each place."
+        ),
+    ] = False,
     rounding: Annotated[
         int | None,
         number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
@@ -110,8 +128,10 @@ def anonymize(
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "protect_margins": protect_margins,
         "rounding": rounding,
         "secret": secret,
+        "hide_choice": hide_choice,
         "beside": beside,
         "areas_from": areas_from,
     }
@@ -135,6 +155,8 @@ def anonymize(
     if asked.rounding is not None:
         note(f"numbers are rounded to multiples of {asked.rounding}; the figures below are true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
+    if max_suppression == 0 and asked.method.several and asked.chance is None:
+        typer.echo(_NOTHING_LEFT_OUT, err=True)
     crowds = asked.method.cluster_options(
         asked.k,
         asked.k_weight,

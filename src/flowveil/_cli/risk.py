@@ -52,7 +52,7 @@ def risk(
         doing("attacking")
         trips = options.with_query(against, query)
         given: Keywords = {"zones": zones, "columns": columns, "where": where}
-        known: Keywords = {"beside": beside or (), "margins": margins, "sensitive": sensitive, "narrow": narrow}
+        known: Keywords = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
         result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())

@@ -58,6 +58,8 @@ class Promise(TypedDict, total=False):
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
     rounding: int  # numbers are multiples of it
+    protect_margins: bool  # departures and arrivals that others know give nobody away
+    hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -121,7 +123,7 @@ class Audit(TypedDict, total=False):
     suppressed_trips: int
     suppressed: float
     metrics: dict[str, object]
-    secret: str  # what chance was drawn from, where numbers were changed
+    secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories

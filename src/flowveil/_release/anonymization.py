@@ -10,11 +10,10 @@ import numpy as np
 from flowveil._engine import DUCKDB, choose_spread
 from flowveil._errors import InputError, PromiseError
 from flowveil._flows import Crowds, check_flows
-from flowveil._folder import TIMES
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
-from flowveil._places import finest
+from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
@@ -22,16 +21,15 @@ from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
+from flowveil._release.margins import protect, solve_within_margins
 from flowveil._release.release import Release
-from flowveil._release.rounding import round_table
+from flowveil._release.rounding import as_published, check_roundable
 from flowveil._release.tables import areas_table, flows_table
 from flowveil._release.totals import find_totals, withhold_beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    import pyarrow as pa
 
     from flowveil._arrays import IntArray
     from flowveil._flows import Flows, Measures
@@ -61,6 +59,8 @@ def anonymize(
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
+    hide_choice: float | None = None,
     rounding: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
@@ -86,8 +86,12 @@ def anonymize(
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
+    protect_margins: withhold further flows, so that whoever knows how many trips start and end in each place learns of
+    no smaller crowd.
+    hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
+    that is whole tells for certain of a small group in it.
     rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
-    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same numbers;
+    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same release;
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
@@ -120,7 +124,9 @@ def anonymize(
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
+        protect_margins=protect_margins,
         rounding=rounding,
+        hide_choice=hide_choice,
         secret=secret,
         beside=beside,
         areas_from=areas_from,
@@ -131,17 +137,22 @@ def anonymize(
     earlier = beside if areas_from is None else areas_from
     flows = flows if earlier is None else on_places_of(earlier, flows)
     problem = _with_budget(make_problem(flows, asked), asked)
+
+    def solve(problem: Problem) -> Solution:
+        return asked.method.run(problem, asked.options, spread)
+
     if areas_from is None:
-        solution = asked.method.run(problem, asked.options, spread)
+        solution = solve_within_margins(problem, solve) if protect_margins else solve(problem)
     else:
         solution, name = solve_on_areas(problem, areas_from)
+        solution = protect(problem, solution) if protect_margins else solution
         asked = replace(asked, method=find_method(name))
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, asked, beside=beside is not None)
-    _check_roundable(solution, asked)
+    check_roundable(solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
-    whole = find_totals(problem, solution, lambda it: asked.method.run(it, asked.options, spread)) if totals else None
+    whole = find_totals(problem, solution, solve) if totals else None
     return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
 
 
@@ -162,7 +173,7 @@ def _describe(
     """Return the release of a solution; counts: of its flows, and the flows to elsewhere and totals, if asked for."""
     flows, (measures, rest, whole) = problem.flows, counts
     return Release(
-        flows=_changed(flows, flows_table(flows, solution, measures, rest, whole), asked),
+        flows=as_published(flows, flows_table(flows, solution, measures, rest, whole), asked),
         areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
@@ -176,7 +187,9 @@ def _describe(
             overlapping=solution.overlapping,
             totals=whole is not None,
             remainders=asked.remainders,
+            protect_margins=asked.protect_margins,
             rounding=asked.rounding,
+            hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
@@ -188,21 +201,6 @@ def _describe(
         secret=asked.secret,
         notes=(*solution.notes, *([] if areas_from else _unit_of(problem)), *_notes(whole)),
     )
-
-
-def _changed(flows: Flows, table: pa.Table, asked: Demand) -> pa.Table:
-    """Return a table of flows with numbers as they are published."""
-    if asked.rounding is None or asked.secret is None:
-        return table
-    by = flows.provenance.by
-    times = [name for name in TIMES if name in table.column_names and name not in by]
-    return round_table(table, asked.rounding, asked.secret, (*times, *by), by)
-
-
-def _check_roundable(solution: Solution, asked: Demand) -> None:
-    """Raise if numbers are to be rounded that are not true ones on areas of a tree."""
-    if asked.rounding is not None and (not solution.exact or solution.rectangles is not None):
-        raise InputError("rounding needs true volumes on areas of a tree", "use mosaic, or leave out --rounding")
 
 
 def _published(
@@ -247,7 +245,9 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
-    if several:
+    if asked.chance is not None:
+        flows = flows.on(fixed(flows.places))
+    elif several:
         flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
@@ -260,6 +260,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
         several=several,
         remainders=asked.remainders,
         sensitive=asked.sensitive,
+        chance=asked.chance,
     )
 
 
@@ -281,7 +282,7 @@ def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
-def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool = False) -> Measures:
+def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool) -> Measures:
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
     flows = problem.flows
     if not len(solution.origin):
@@ -302,7 +303,8 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool 
             f"{asked.method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the "
             f"{asked.share:.2%} allowed",
             "allow more with --max-suppression, lower k, or use a coarser grid"
-            + ("; flows are also withheld because of the release beside" if beside else ""),
+            + ("; flows are also withheld because of the release beside" if beside else "")
+            + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
     return measures
 

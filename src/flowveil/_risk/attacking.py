@@ -74,6 +74,24 @@ class Risk:
             "skipped": list(self.skipped),
         }
 
+    def in_full(self) -> list[dict[str, Json]]:
+        """Return what a page shows of each finding: what was asked, and what came of it.
+
+        >>> fv.risk("release").in_full()[0]["question"]
+        'Does a flow tell how often one person traveled?'
+        """
+        asked = {attack.name: attack.question for attack in ATTACKS}
+        return [
+            {
+                "question": asked[one.attack],
+                "verdict": one.verdict,
+                "figure": f"{one.figure:,.6g} {one.counted}",
+                "sentence": one.sentence,
+                "advice": one.advice,
+            }
+            for one in self.findings
+        ]
+
     def _repr_html_(self) -> str:
         """Show in a notebook what was found."""
         rows = [(one.attack, one.verdict, f"{one.figure:,g} {one.counted}", one.sentence) for one in self.findings]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
+from flowveil._verify.hidden_choice import check_hidden_choice
 from flowveil._verify.json import only_keys
-from flowveil._verify.method import check_method
+from flowveil._verify.method import NO_OPTIONS, check_method
 from flowveil._verify.options import Options, parse_options
 from flowveil._verify.words import ABSENCE, ABSENCE_WITH_REMAINDERS, promise_in_words
 
@@ -33,6 +34,8 @@ _MORE_PROMISE_KEYS = (
     "totals",
     "remainders",
     "rounding",
+    "protect_margins",
+    "hidden_choice",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -57,10 +60,12 @@ class Promise:
     mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
+    protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
     max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
     sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
+    hidden_choice: bool = False  # a secret draw decided which areas may be divided
 
     @property
     def counted(self) -> str:
@@ -80,7 +85,9 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
     check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
-    check_method(manifest["method"], manifest["options"].get("method_options"))
+    check_method(manifest["method"], manifest["options"].get("method_options", NO_OPTIONS))
+    if promise.hidden_choice:
+        check_hidden_choice(manifest, options)
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
@@ -105,11 +112,12 @@ def _promise(promise: Json) -> Promise:
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
         raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
-    for flag in ("totals", "elsewhere", "remainders"):
+    for flag in ("totals", "elsewhere", "remainders", "protect_margins"):
         if promise.get(flag, True) is not True:
             raise broken(f"{flag!r} of the promise is not true")
     _check_remainders(promise)
     _check_rounding(promise)
+    _check_margins(promise)
     if promise.get("shapes", "rectangles") != "rectangles":
         raise broken("'shapes' of the promise is not rectangles")
     weight = promise.get("weight")
@@ -123,6 +131,7 @@ def _promise(promise: Json) -> Promise:
         unit=None if unit == _TRIP else unit,
         exact=promise["volumes"] in ("exact", "rounded"),
         rounding=promise.get("rounding", 1),
+        protect_margins="protect_margins" in promise,
         weight=weight,
         k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
         mean_weight=promise.get("k_weight") == _AUTO,
@@ -133,6 +142,7 @@ def _promise(promise: Json) -> Promise:
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
+        hidden_choice="hidden_choice" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
@@ -143,6 +153,13 @@ def _check_remainders(promise: Json) -> None:
     others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles", "sensitive_tiles"))
     if "remainders" in promise and (others or promise["volumes"] == "lower-bound"):
         raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
+
+
+def _check_margins(promise: Json) -> None:
+    """Raise if the promise has protected margins together with what they do not hold for."""
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "remainders"))
+    if "protect_margins" in promise and (others or promise["volumes"] == "lower-bound"):
+        raise broken("the promise has protected margins, and volumes, shapes or flows that do not go with them")
 
 
 def _check_rounding(promise: Json) -> None:

@@ -43,13 +43,31 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""
         yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
+    yield from _more(promise)
+
+
+def _more(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what not every release promises."""
     if "shapes" in promise:
         yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
     if "totals" in promise:
         yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
         yield "what else is said of flows holds for totals and for the other groups by themselves."
+    if "hidden_choice" in promise:
+        chance = f"{100 * promise['hidden_choice']:g} %"
+        yield f"With chances of up to {chance} a secret draw kept areas whole that could have been divided,"
+        yield "so that no area tells for certain of a smaller crowd in it."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+    yield from _margins(promise)
+
+
+def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what departures and arrivals tell that others know."""
+    if "protect_margins" in promise:
+        yield "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows"
+        yield "away: of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a"
+        yield "part of it are nobody or such a crowd."
 
 
 def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
