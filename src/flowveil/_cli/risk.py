@@ -71,4 +71,6 @@ def _print(result: Risk) -> None:
     if result.skipped:
         typer.echo(f"not run without --against INPUT: {', '.join(result.skipped)}")
     if result.private:
-        typer.echo("Some of these figures are computed from the true trips: keep them private.", err=True)
+        typer.echo(
+            "Some of these figures come from the true trips, or from your list of places: keep them private.", err=True
+        )
