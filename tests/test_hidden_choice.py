@@ -21,7 +21,7 @@ from flowveil._problem.chance import hash_words
 from flowveil.synthetic import CITY_BBOX
 from tests.trees import family_problems, make_flows, problems
 
-DIGITS = "000102030405060708090a0b0c0d0e0f"
+DIGITS = bytes(range(32)).hex()
 
 
 def test_hash_is_siphash():
@@ -165,7 +165,9 @@ def flows(trips):
 @pytest.fixture(scope="module")
 def folder(trips, flows):
     """Return a release whose choice is hidden."""
-    return fv.anonymize(flows, k=5, hide_choice=0.5, secret=DIGITS).write(trips.with_name("release"))
+    secret = trips.with_name("secret.txt")
+    secret.write_text(DIGITS)
+    return fv.anonymize(flows, k=5, hide_choice=0.5, secret=secret).write(trips.with_name("release"))
 
 
 def test_a_secret_makes_the_same_release_again(trips, flows, folder, tmp_path):
@@ -174,8 +176,9 @@ def test_a_secret_makes_the_same_release_again(trips, flows, folder, tmp_path):
     pq.write_table(table.take(np.random.default_rng(1).permutation(len(table))), tmp_path / "trips.parquet")
     others = fv.build_flows(tmp_path / "trips.parquet", "h3:7", unit="person_id", bbox=CITY_BBOX)
     secret = json.loads(folder.with_name("release.audit.json").read_text())["secret"]
+    (tmp_path / "secret.txt").write_text(secret)
 
-    again = fv.anonymize(others, k=5, hide_choice=0.5, secret=secret).write(tmp_path / "again")
+    again = fv.anonymize(others, k=5, hide_choice=0.5, secret=tmp_path / "secret.txt").write(tmp_path / "again")
     new = fv.anonymize(flows, k=5, hide_choice=0.5)
 
     assert secret == DIGITS

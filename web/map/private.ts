@@ -142,7 +142,7 @@ function beforeAndAfter(place: HTMLElement, maps: Maps, explorer: Explorer): Flo
       return side[row] === now && km2 ? [{outline: outline[row], density: amount / km2, variance: 0, km2}] : [];
     });
     after.weights = model.weights(tally);
-    const range = Scale.of([...before.weights.map(({density}) => density), ...model.densities(tally, now)]);
+    const range = Scale.of([...before.weights.map(({density}) => density), ...explorer.ranges.densities(tally, now)]);
     distance.textContent = `${(100 * maps.distance[now]).toFixed(1)} % of the trips by ${maps.sides[now]} stand somewhere else on the map of the release, or are left out.`;
     for (const [map, legend] of [
       [before, legendBefore],

@@ -43,6 +43,7 @@ def add_noise(
     facts = publish(tell, release, folder, None, report=report)
     scale = release.flows["scale"].to_numpy()
     return facts | {
+        "notes": [in_words(note) for note in release.audit["notes"]],
         "counts": len(release.counts),
         "above_zero": int((release.counts > 0).sum()),
         "noisy_total": int(release.counts.sum()),

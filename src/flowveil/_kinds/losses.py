@@ -118,6 +118,7 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
             loss=str(typed.pop("loss", "tiles")),
             k_weight=promise.get("k_weight"),
             min_tiles=promise.get("min_tiles", 1),
+            max_share=promise.get("max_share"),
             options=typed,
         )
     except FlowveilError:  # a release may stand where its frontier does not, e.g. on areas of an earlier one

@@ -49,10 +49,11 @@ def check_budget(least: int, problem: Problem) -> None:
     if least > problem.budget:
         check_size(problem)
         reason = "; with the loss metres the top of a tree needs a bbox" if problem.loss == "metres" else ""
+        shares = "" if problem.requirement.max_share is None else ", or raise max_share"
         raise PromiseError(
             f"at least {least / problem.flows.total:.3%} of the trips would be left out, "
             f"but only {problem.budget / problem.flows.total:.3%} may be",
-            f"raise max_suppression or lower k{reason}",
+            f"raise max_suppression or lower k{shares}{reason}",
         )
 
 

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from flowveil._verify.options import Options
 
 _LEAST, _LARGEST = 0.01, 0.95
-_TELL_MORE = ("min_tiles", "elsewhere", "shapes", "totals", "remainders")  # what tells of small parts by itself
+_TELL_MORE = (
+    "min_tiles",
+    "elsewhere",
+    "shapes",
+    "totals",
+    "remainders",
+    "protect_margins",
+)  # what tells of small parts by itself
 
 
 def check_hidden_choice(manifest: Mapping[str, Json], options: Options) -> None:
@@ -31,12 +38,17 @@ def check_hidden_choice(manifest: Mapping[str, Json], options: Options) -> None:
         raise broken("the promise has a hidden choice of areas that are drawn around the tiles seen")
 
 
-def check_secret(folder: Path, audit: Mapping[str, Json]) -> None:
-    """Raise if the audit file has no secret to make the release again, or a file of the folder tells it."""
+def check_secret(folder: Path, audit: Mapping[str, Json], *, needed: bool) -> None:
+    """Raise if a file of the folder tells the secret that chance was drawn from, or the audit file lost it.
+
+    needed: areas were drawn by it. Without an audit file there is nothing to compare with.
+    """
     secret = audit.get("secret")
-    if not isinstance(secret, str) or not re.fullmatch("[0-9a-f]{32}", secret):
+    if secret is None and not (needed and audit):
+        return
+    if not isinstance(secret, str) or not re.fullmatch("[0-9a-f]{64}", secret):
         raise broken("the audit file has no secret that areas were drawn by", "keep the file that anonymize wrote")
     for path in sorted(folder.iterdir()):
         content = path.read_bytes()
         if bytes.fromhex(secret) in content or secret.encode() in content.lower():
-            raise broken(f"the secret that areas were drawn by is in {path.name}")
+            raise broken(f"the secret that chance was drawn from is in {path.name}")
