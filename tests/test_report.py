@@ -465,6 +465,7 @@ class TestPrivate:
         rows = {name: text for name, text, _ in found["tables"][0]["rows"]}
         assert float(rows["gbar"].replace(",", "")) == pytest.approx(expected["gbar"], rel=1e-3)
         assert found["chosen"] == [expected["suppressed"], expected["gbar"]]
+        assert found["risk"] == fv.risk(folder, releases[1]["mosaic"]).in_full() != []
         assert all(meaning for _, _, meaning in found["tables"][0]["rows"])
         shares = [share for share, _ in found["frontier"]]
         assert min(shares) <= expected["suppressed"] <= max(shares)
