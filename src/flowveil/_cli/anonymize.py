@@ -23,6 +23,7 @@ from flowveil._cli.options import (
     Overwrite,
     RemaindersFlag,
     Report,
+    SensitiveFile,
     TripOptions,
     given,
     number,
@@ -32,7 +33,14 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression, parse_rounding
+from flowveil._options import (
+    AUTO,
+    parse_description,
+    parse_max_gbar,
+    parse_max_suppression,
+    parse_rounding,
+    parse_sensitive_tiles,
+)
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
@@ -58,8 +66,23 @@ def anonymize(
             help="In its place: precision to reach (mean tiles of both ends), leaving out the least.",
         ),
     ] = None,
+    sensitive: SensitiveFile = None,
+    sensitive_tiles: Annotated[
+        int | None,
+        number(
+            parse=parse_sensitive_tiles,
+            metavar=WHOLE,
+            help="Fewest tiles of an area that touches a sensitive place (default 7).",
+        ),
+    ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    protect_margins: Annotated[
+        bool,
+        typer.Option(
+            "--protect-margins", help="Stay safe where others know how many trips start and end in each place."
+        ),
+    ] = False,
     rounding: Annotated[
         int | None,
         number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
@@ -88,9 +111,12 @@ def anonymize(
     check_ground(ground, context, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
+        "sensitive": sensitive,
+        "sensitive_tiles": sensitive_tiles,
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "protect_margins": protect_margins,
         "rounding": rounding,
         "secret": secret,
         "beside": beside,

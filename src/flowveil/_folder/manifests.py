@@ -51,12 +51,14 @@ class Promise(TypedDict, total=False):
     k_weight: float | Literal["auto"]
     min_tiles: int
     max_share: float
+    sensitive_tiles: int
     max_suppression: float
     elsewhere: bool
     shapes: str
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
     rounding: int  # numbers are multiples of it
+    protect_margins: bool  # departures and arrivals that others know give nobody away
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -100,6 +102,7 @@ class AuditInput(TypedDict, total=False):
     where: str | None
     zones: str | None
     places: str | None
+    sensitive: str
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]

@@ -16,6 +16,7 @@ from flowveil._options.crowds import (
     parse_max_suppression,
     parse_min_tiles,
     parse_rounding,
+    parse_sensitive_tiles,
     parse_support,
     parse_users,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "parse_number",
     "parse_pairs",
     "parse_rounding",
+    "parse_sensitive_tiles",
     "parse_support",
     "parse_text",
     "parse_timezone",

@@ -13,6 +13,7 @@ from flowveil._places.naming import ELSEWHERE_NAME, plain
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
+from flowveil._places.sensitive import Sensitive, read_sensitive
 from flowveil._places.zone_table import ZonesLike, ZoneTable, read_shapes, read_zones
 from flowveil._places.zones import Zones
 
@@ -35,6 +36,7 @@ __all__ = [
     "Quadtree",
     "RectangleAreas",
     "Rectangles",
+    "Sensitive",
     "Ways",
     "ZoneTable",
     "Zones",
@@ -53,6 +55,7 @@ __all__ = [
     "path_of",
     "plain",
     "read_gazetteer",
+    "read_sensitive",
     "read_shapes",
     "read_zones",
     "rejoin",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._errors import InputError
@@ -20,15 +21,17 @@ from flowveil._options import (
     parse_max_suppression,
     parse_min_tiles,
     parse_rounding,
+    parse_sensitive_tiles,
     read_secret,
 )
+from flowveil._places import Sensitive, read_sensitive
 from flowveil._problem import LOSSES, LOSSES_OF_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from flowveil._methods import Method, Value
+    from flowveil._places import ZonesLike
 
 DEFAULT_METHOD = "mosaic"
 DEFAULT_SUPPRESSION = 0.10
@@ -49,9 +52,12 @@ class Demand:
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
+    protect_margins: bool = False  # may others know departures and arrivals?
     rounding: int | None = None  # the base that numbers are rounded to
     secret: bytes | None = None  # what chance is drawn from
     max_share: float | None = None  # the largest share of a flow that one person may make
+    sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
+    sensitive_path: str | None = None  # their file
 
 
 def parse_demand(
@@ -66,9 +72,12 @@ def parse_demand(
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
+    sensitive: ZonesLike | None = None,
+    sensitive_tiles: int | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
     rounding: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
@@ -93,6 +102,7 @@ def parse_demand(
     for name, folder in (("beside", beside), ("areas_from", areas_from)):
         if folder is not None:
             check_path(folder, name)
+    _check_margins(protect_margins, others=any(flags) or remainders)
     if check_flag(remainders, "remainders"):
         _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
     if max_share is not None:
@@ -118,11 +128,35 @@ def parse_demand(
         parse_max_gbar(max_gbar),
         remainders=remainders,
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
-        several=chosen.several and not any(flags) and areas_from is None,
+        several=chosen.several and not any(flags) and not protect_margins and areas_from is None,
+        protect_margins=protect_margins,
         rounding=base,
         secret=_secret(secret, changes=base is not None),
         max_share=parse_max_share(max_share),
+        sensitive=_parse_sensitive(chosen, sensitive, sensitive_tiles, remainders=remainders),
+        sensitive_path=str(Path(sensitive).resolve()) if isinstance(sensitive, str | Path) else None,
     )
+
+
+def _parse_sensitive(
+    method: Method, places: ZonesLike | None, tiles: int | None, *, remainders: bool
+) -> Sensitive | None:
+    """Return sensitive places and the tiles around them, or raise if they cannot be kept out of small areas."""
+    if places is None:
+        if tiles is not None:
+            raise InputError("sensitive_tiles was given, but no sensitive places", "give them with --sensitive FILE")
+        return None
+    if not method.sensitive:
+        raise InputError(
+            f"{method.name} cannot keep out flows whose areas are too small beside a sensitive place",
+            "leave out --sensitive, or use mosaic",
+        )
+    if remainders:
+        raise InputError(
+            "of the areas of a remainder single tiles may remain, which may be a sensitive place",
+            "leave out --remainders or --sensitive",
+        )
+    return Sensitive(read_sensitive(places), parse_sensitive_tiles(tiles))
 
 
 def _check_share(method: Method, unit: str | None, *, together: bool) -> None:
@@ -159,6 +193,15 @@ def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool)
         raise InputError(
             "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
             "leave out --remainders, or the others",
+        )
+
+
+def _check_margins(protect: object, *, others: bool) -> None:
+    """Raise if margins are to be protected beside flows that are not one layer."""
+    if check_flag(protect, "protect_margins") and others:
+        raise InputError(
+            "margins are not protected beside elsewhere, totals, remainders or another release",
+            "leave out --protect-margins, or the others",
         )
 
 

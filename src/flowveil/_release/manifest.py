@@ -43,8 +43,10 @@ def make_manifest(
     overlapping: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
     rounding: int | None = None,
     areas_from: bool = False,
+    sensitive_tiles: int | None = None,
     description: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Return the manifest; it holds nothing but what the user typed and constants."""
@@ -53,12 +55,14 @@ def make_manifest(
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
         "max_share": requirement.max_share,
+        "sensitive_tiles": sensitive_tiles,
         "max_suppression": max_suppression,
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
         "totals": totals or None,
         "remainders": remainders or None,
         "rounding": rounding,
+        "protect_margins": protect_margins or None,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -120,9 +124,29 @@ def _rounding(base: int) -> str:
     )
 
 
-def _one(promise: Promise, label: str | None) -> str:
-    """Say what one person is called."""
-    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+def _margins(promise: Promise) -> list[str]:
+    """Say what departures and arrivals tell that others know."""
+    if "protect_margins" not in promise:
+        return []
+    return [
+        "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows away:",
+        "of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a part of it",
+        "are nobody or such a crowd.",
+    ]
+
+
+def _shares(promise: Promise, label: str | None) -> list[str]:
+    """Say what one person may make of a flow, and what areas keep from sensitive places."""
+    sentences = []
+    if "max_share" in promise:
+        one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
+        sentences.append(f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow.")
+    if "sensitive_tiles" in promise:
+        sentences.append(
+            "An area that touches a sensitive place, of a list that is not published, has at least "
+            f"{promise['sensitive_tiles']} tiles."
+        )
+    return sentences
 
 
 def _volumes(promise: Promise) -> list[str]:
@@ -152,11 +176,7 @@ def _further_tests(promise: Promise, label: str | None) -> list[str]:
             f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
             "(on a grid: tiles that occur in the data at that end)."
         )
-    if "max_share" in promise:
-        sentences.append(
-            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
-        )
-    return sentences
+    return [*sentences, *_shares(promise, label)]
 
 
 def promise_text(promise: Promise, label: str | None = None) -> str:
@@ -190,4 +210,5 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
         )
+    sentences += _margins(promise)
     return " ".join(sentences)

@@ -14,6 +14,7 @@ from flowveil._verify.areas import check_areas
 from flowveil._verify.assignment import AssignedIndex, load_assignment
 from flowveil._verify.boxes import Boxes, BoxIndex, check_members
 from flowveil._verify.broken import broken
+from flowveil._verify.checks import checks_in_words
 from flowveil._verify.compare import (
     check_crowd,
     check_published_crowd,
@@ -31,10 +32,12 @@ from flowveil._verify.hidden import check_elsewhere
 from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
+from flowveil._verify.margins import check_margins
 from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
 from flowveil._verify.rounding import check_multiples, check_sums
+from flowveil._verify.sensitive import check_sensitive
 from flowveil._verify.shape import check_maps, check_shape
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
@@ -67,6 +70,7 @@ def verify_flows(
     where: str | None = None,
     beside: str | Path | None = None,
     context: ZonesLike | None = None,
+    sensitive: ZonesLike | None = None,
 ) -> Verification:
     """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
 
@@ -88,6 +92,7 @@ def verify_flows(
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
+    check_sensitive(areas, promise, sensitive, audit)
     if promise.rectangles:
         check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
@@ -97,6 +102,8 @@ def verify_flows(
         layer = _layer(groups, ground, options, elsewhere)
         layer, counts = _count_layer(request, layer, promise, any_area=options.areas_from)
         least = least_weight(counts, promise)
+        if promise.protect_margins:
+            check_margins(request, layer, promise.k, least)
         if promise.elsewhere:
             _check_elsewhere(layer, counts, promise, elsewhere)
         if totals is not None:
@@ -105,7 +112,7 @@ def verify_flows(
             check_together(request, layer, replace(whole, totals=True), promise.k, least)
     kept = counts.trips if promise.rounding > 1 else groups.trips
     check_suppression(int(kept[~elsewhere.flows].sum()), counts, promise, audit)
-    checks = list(_sentences(promise, options, audit))
+    checks = checks_in_words(promise, options, audit)
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
@@ -250,63 +257,3 @@ def _numbers(ids: list[str], areas: list[str]) -> IntArray:
     """Return the number of each flow's area, -1 for elsewhere."""
     number = {area: place for place, area in enumerate(areas)} | {ELSEWHERE: NONE}
     return np.array([number[area] for area in ids], np.int64)
-
-
-def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) -> tuple[str, ...]:
-    """Say what was checked."""
-    volume, apart = _counting(promise)
-    checks = [
-        "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
-        "the areas are exactly those of the flows; their tiles, centers, geometry and names follow from their ids",
-        apart,
-        f"every flow has {volume}",
-        f"every flow has at least {promise.k} {promise.counted}",
-    ]
-    if options.aspect is not None and not (promise.rectangles or options.areas_from):
-        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
-    checks += _further_tests(promise)
-    if promise.max_suppression is not None:
-        checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
-    if promise.rounding > 1:
-        checks.append(
-            f"sums over areas, times and groups, and in all, differ from true ones by less than {promise.rounding}"
-        )
-    if promise.totals:
-        checks.append(
-            "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
-        )
-    if promise.elsewhere:
-        checks.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
-        checks.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
-    if "suppressed_trips" in audit:
-        checks.append("as many trips are left out as the audit file says")
-    return tuple(checks)
-
-
-def _further_tests(promise: Promise) -> list[str]:
-    """Say what every flow was found to keep beside its crowd."""
-    checks = []
-    if promise.k_weight is not None:
-        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
-    if promise.mean_weight:
-        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
-    if promise.min_tiles > 1:
-        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
-    if promise.max_share is not None:
-        checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
-    return checks
-
-
-def _counting(promise: Promise) -> tuple[str, str]:
-    """Say what the volume of a flow is, and in what sense flows are apart."""
-    if promise.overlapping:
-        return (
-            "exactly the volume that the assignment file gives it",
-            "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says",
-        )
-    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
-    if promise.rounding > 1:
-        volume = f"the numbers that the input has, rounded up or down to a multiple of {promise.rounding}"
-    if promise.remainders:
-        return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
-    return volume, "no two flows overlap, and no trip is counted twice"

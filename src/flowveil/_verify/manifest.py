@@ -26,12 +26,14 @@ _MORE_PROMISE_KEYS = (
     "k_weight",
     "min_tiles",
     "max_share",
+    "sensitive_tiles",
     "max_suppression",
     "elsewhere",
     "shapes",
     "totals",
     "remainders",
     "rounding",
+    "protect_margins",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -56,8 +58,10 @@ class Promise:
     mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
+    protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
     max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
+    sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
 
     @property
@@ -103,11 +107,12 @@ def _promise(promise: Json) -> Promise:
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
         raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
-    for flag in ("totals", "elsewhere", "remainders"):
+    for flag in ("totals", "elsewhere", "remainders", "protect_margins"):
         if promise.get(flag, True) is not True:
             raise broken(f"{flag!r} of the promise is not true")
     _check_remainders(promise)
     _check_rounding(promise)
+    _check_margins(promise)
     if promise.get("shapes", "rectangles") != "rectangles":
         raise broken("'shapes' of the promise is not rectangles")
     weight = promise.get("weight")
@@ -121,12 +126,14 @@ def _promise(promise: Json) -> Promise:
         unit=None if unit == _TRIP else unit,
         exact=promise["volumes"] in ("exact", "rounded"),
         rounding=promise.get("rounding", 1),
+        protect_margins="protect_margins" in promise,
         weight=weight,
         k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
         mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         max_share=_max_share(promise, unit) if "max_share" in promise else None,
+        sensitive_tiles=_whole(promise["sensitive_tiles"], "sensitive_tiles") if "sensitive_tiles" in promise else 0,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
@@ -137,9 +144,16 @@ def _promise(promise: Json) -> Promise:
 
 def _check_remainders(promise: Json) -> None:
     """Raise if the promise has remainders together with what does not hold for them."""
-    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles"))
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles", "sensitive_tiles"))
     if "remainders" in promise and (others or promise["volumes"] == "lower-bound"):
         raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
+
+
+def _check_margins(promise: Json) -> None:
+    """Raise if the promise has protected margins together with what they do not hold for."""
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "remainders"))
+    if "protect_margins" in promise and (others or promise["volumes"] == "lower-bound"):
+        raise broken("the promise has protected margins, and volumes, shapes or flows that do not go with them")
 
 
 def _check_rounding(promise: Json) -> None:

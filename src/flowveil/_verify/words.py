@@ -35,6 +35,9 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     if "max_share" in promise:
         one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
         yield f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
+    if "sensitive_tiles" in promise:
+        yield "An area that touches a sensitive place, of a list that is not published,"
+        yield f"has at least {promise['sensitive_tiles']} tiles."
     yield from _volumes(promise)
     yield "No trip is counted in two flows."
     if "max_suppression" in promise:
@@ -47,6 +50,15 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
         yield "what else is said of flows holds for totals and for the other groups by themselves."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+    yield from _margins(promise)
+
+
+def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what departures and arrivals tell that others know."""
+    if "protect_margins" in promise:
+        yield "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows"
+        yield "away: of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a"
+        yield "part of it are nobody or such a crowd."
 
 
 def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
