@@ -72,6 +72,12 @@ def parse_rounding(value: object) -> int | None:
     return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
 
 
+def parse_cell_key(value: object) -> int | None:
+    """Return by how much numbers may be changed, or None."""
+    hint = "it is a whole number, 1 or more, and less than k; 2 to 5 are usual"
+    return None if value is None else parse_whole(value, "cell_key", hint, 1, LARGEST_CROWD)
+
+
 def choose_k(k: object, preset: object, unit: str | None) -> int:
     """Return the k that was given or that a preset stands for; a preset is about persons, so it needs a unit."""
     if preset is None:

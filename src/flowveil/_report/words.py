@@ -98,6 +98,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "totals": "totals",
         "remainders": "remainders",
         "rounding": "rounding",
+        "cell_key": "cell-key",
         "protect_margins": "protect-margins",
     }
     if promise["kind"] != NOISE:
