@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
 PYTEST := -m pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
+QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo check test test-lowest lint tools bench pictures changelog release clean
@@ -34,14 +35,14 @@ both = $(style) && { $(BIN)/mypy & types=$$!; $(BIN)/python $(PYTEST) $(1); test
 
 # What is done in a minute and a half: everything but Spark, browsers and tests that take seconds.
 check: $(VENV)/.installed-test
-	$(call both,-m "not slow")
+	$(call both,$(QUICK))
 
 test: $(VENV)/.installed-test tools
 	$(call both)
 
 # The same as check with the lowest versions that pyproject.toml promises, in an environment of its own.
 test-lowest: $(VENV)-lowest/.installed
-	$(VENV)-lowest/bin/python $(PYTEST) -m "not slow"
+	$(VENV)-lowest/bin/python $(PYTEST) $(QUICK)
 
 $(VENV)-lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)-lowest

@@ -118,7 +118,8 @@ def new_york(folder: Path, **more: object) -> Path:
     trips, zones = DATA / "nyc_tlc_green_trips_2020_2025.parquet", DATA / "nyc_taxi_zones.parquet"
     columns = {"origin": "origin_zone", "destination": "destination_zone"}
     known = "origin_zone < 264 and destination_zone < 264"
-    flows = fv.build_flows(trips, zones=str(zones), hierarchy="ward", columns=columns, where=known, **more)
+    source = fv.read_trips(str(trips), columns=columns, where=known)
+    flows = fv.build_flows(source, zones=str(zones), hierarchy="ward", **more)
     release = fv.anonymize(flows, title="Green taxis of New York", period="2020 to 2025", publisher="An example")
     return release.write(folder, report=True)
 

@@ -119,6 +119,7 @@ def test_laplace_by_hand(city_zone_trips):
     assert "by trips" in row["note"]
 
 
+@pytest.mark.slow
 def test_trips_in_memory(city_trips):
     """Flows of a table in memory can be compared; verifying them by another process cannot be."""
     flows = fv.build_flows(pq.read_table(city_trips), "h3:6", bbox=CITY_BBOX)

@@ -135,7 +135,8 @@ def test_compiled_loop_and_plain_one_find_the_same(records, parts):
     visits = share_kernels.Visits(
         start, np.array([who for who, _ in flat], np.int64), np.array([trips for _, trips in flat], np.int32)
     )
-    cells = [(low, high) for low in range(len(records)) for high in range(low + 1, len(records) + 1)]
+    every = range(len(records))
+    cells = [(0, len(records)), *((low, high) for low in every for high in range(low + 1, len(records) + 1))]
     made = [
         {who: sum(t for visits in records[low:high] for person, t in visits if person == who) for who in range(4)}
         for low, high in cells
@@ -146,6 +147,7 @@ def test_compiled_loop_and_plain_one_find_the_same(records, parts):
         np.array([high for _, high in cells]),
         np.arange(len(records)),
         np.array([sum(one.values()) for one in made]),
+        np.arange(len(cells)) == 0,
     )
 
     for find in (share_kernels.find_dominated, share_kernels._find_dominated):

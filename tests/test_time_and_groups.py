@@ -630,6 +630,7 @@ def test_nobody_can_tell_a_few_from_none():
         assert not {sum(table[group] for group in groups) for table in tables} <= {1, 2}
 
 
+@pytest.mark.slow
 def test_planted_total_is_found(trips, tmp_path):
     """A total that was withheld and is put back makes the release fail."""
     flows = flows_of(trips, by="sex", time="1d")
@@ -656,6 +657,7 @@ def test_group_called_total():
         fv.anonymize(fv.build_flows(table, zones=zones, unit="person", by="sex"), k=10, totals=True)
 
 
+@pytest.mark.slow
 def test_beside_repairs(trips, tmp_path):
     """Flows that would give people away beside an earlier release are withheld, and the two verify together."""
     fv.anonymize(flows_of(trips, hierarchy="ward"), k=5).write(tmp_path / "whole")

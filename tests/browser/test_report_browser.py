@@ -469,13 +469,13 @@ def test_remainders(browser, city_trips, tmp_path):
     """All other trips of two areas lie on pairs of cells that no finer flow has, on the map and in a place's answer."""
     import h3
 
-    flows = fv.build_flows(city_trips, "h3:7", bbox=CITY_BBOX, unit="person_id", hierarchy="h3")
+    flows = fv.build_flows(city_trips, "h3:6", bbox=CITY_BBOX, unit="person_id", hierarchy="h3")
     folder = fv.anonymize(flows, remainders=True, max_suppression=0.02).write(tmp_path / "out", report=True)
     rows, areas = (list(rows) for rows in read(folder))
     assert sum(row["remainder"] for row in rows) > 5
 
     def inside(area):
-        return frozenset([area] if h3.get_resolution(area) == 7 else h3.cell_to_children(area, 7))
+        return frozenset([area] if h3.get_resolution(area) == 6 else h3.cell_to_children(area, 6))
 
     cells = {row["area"]: inside(row["area"]) for row in areas if row["area"] != "world"}
     rows = [row for row in rows if "world" not in (row["origin"], row["destination"])]
@@ -514,8 +514,9 @@ def test_remainders(browser, city_trips, tmp_path):
     sizes = np.array([h3.cell_area(cell) for cell in tiles])
     true = np.array([expected[cell] for cell in tiles])
     assert np.abs(np.array(shown) * sizes - true).sum() / true.sum() < 0.05  # children stick out of their parents
-    for area in (cell for cell in told_of if h3.get_resolution(cell) == 7):
-        assert told_of[area] == pytest.approx(expected[area], rel=0.15, abs=3)
+    finest = [cell for cell in told_of if h3.get_resolution(cell) == 6]
+    off = sum(abs(told_of[cell] - expected[cell]) for cell in finest)
+    assert off / sum(expected[cell] for cell in finest) < 0.1
 
 
 def test_trajectories(browser, tmp_path):

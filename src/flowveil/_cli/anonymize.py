@@ -23,6 +23,7 @@ from flowveil._cli.options import (
     Overwrite,
     RemaindersFlag,
     Report,
+    SensitiveFile,
     TripOptions,
     given,
     number,
@@ -36,13 +37,18 @@ from flowveil._options import (
     AUTO,
     parse_cell_key,
     parse_description,
+    parse_hide_choice,
     parse_max_gbar,
     parse_max_suppression,
     parse_rounding,
+    parse_sensitive_tiles,
 )
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
+_NOTHING_LEFT_OUT = (
+    "note: nothing is left out, so an area that is not divided tells of a small group in it; see --hide-choice"
+)
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
 
@@ -65,8 +71,25 @@ def anonymize(
             help="In its place: precision to reach (mean tiles of both ends), leaving out the least.",
         ),
     ] = None,
+    sensitive: SensitiveFile = None,
+    sensitive_tiles: Annotated[
+        int | None,
+        number(
+            parse=parse_sensitive_tiles,
+            metavar=WHOLE,
+            help="Fewest tiles of an area that touches a sensitive place (default 7).",
+        ),
+    ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    hide_choice: Annotated[
+        float | None,
+        number(
+            parse=parse_hide_choice,
+            metavar=NUMBER,
+            help="Chance that a secret draw keeps areas whole, so that they tell of no small group (0.5 is usual).",
+        ),
+    ] = None,
     protect_margins: Annotated[
         bool,
         typer.Option(
@@ -105,6 +128,8 @@ def anonymize(
     check_ground(ground, context, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
+        "sensitive": sensitive,
+        "sensitive_tiles": sensitive_tiles,
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
@@ -112,6 +137,7 @@ def anonymize(
         "rounding": rounding,
         "cell_key": cell_key,
         "secret": secret,
+        "hide_choice": hide_choice,
         "beside": beside,
         "areas_from": areas_from,
     }
@@ -132,9 +158,11 @@ def anonymize(
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
-    if asked.secret is not None:
+    if asked.rounding is not None or asked.cell_key is not None:
         note("published numbers are changed; the figures below are of true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
+    if max_suppression == 0 and asked.method.several and asked.chance is None:
+        typer.echo(_NOTHING_LEFT_OUT, err=True)
     crowds = asked.method.cluster_options(
         asked.k,
         asked.k_weight,

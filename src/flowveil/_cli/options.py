@@ -71,6 +71,10 @@ PlacesFile = Annotated[
     str | None,
     typer.Option("--places", metavar="FILE", help="Places (name, lon, lat) that areas of a grid are called after."),
 ]
+SensitiveFile = Annotated[
+    str | None,
+    typer.Option("--sensitive", metavar="FILE", help="Clinics, shelters: places that flows must not pin down."),
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
 ]

@@ -38,6 +38,7 @@ def risk(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    sensitive: options.SensitiveFile = None,
     attacks: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these attacks.")] = None,
     fail_on: Annotated[
         str | None, typer.Option("--fail-on", metavar="VERDICT", help="Exit 1 from this verdict on: tells or breaks.")
@@ -51,7 +52,7 @@ def risk(
         doing("attacking")
         trips = options.with_query(against, query)
         given = {"zones": zones, "columns": columns, "where": where}
-        known = {"beside": beside or (), "margins": margins, "narrow": narrow}
+        known = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
         result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())

@@ -51,6 +51,7 @@ class Promise(TypedDict, total=False):
     k_weight: float | Literal["auto"]
     min_tiles: int
     max_share: float
+    sensitive_tiles: int
     max_suppression: float
     elsewhere: bool
     shapes: str
@@ -59,6 +60,7 @@ class Promise(TypedDict, total=False):
     rounding: int  # numbers are multiples of it
     cell_key: int  # numbers are changed by at most so much
     protect_margins: bool  # departures and arrivals that others know give nobody away
+    hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -102,6 +104,7 @@ class AuditInput(TypedDict, total=False):
     where: str | None
     zones: str | None
     places: str | None
+    sensitive: str
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -121,7 +124,7 @@ class Audit(TypedDict, total=False):
     suppressed_trips: int
     suppressed: float
     metrics: dict[str, object]
-    secret: str  # what chance was drawn from, where numbers were changed
+    secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories

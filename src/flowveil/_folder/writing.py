@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 _ANY_FORMAT = "flowveil-"
 _KNOWN = {MANIFEST, REPORT, *(table for kind in Kind for table in kind.tables)}
+# Outlines repeat: an area is there as origin and as destination, and joined zones share borders with others.
+_OUTLINES = "geometry"
+_OUTLINES_LEVEL = 9  # of zstd, which then looks back far enough to find borders again
+_DICTIONARY_BYTES = 2**30  # so that each outline is there once
 
 
 def check_target(path: str | Path, *, overwrite: bool) -> Path:
@@ -123,8 +127,18 @@ def _write_content(content: Content, path: Path) -> None:
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
+    shaped = _OUTLINES in table.column_names
+    level = {_OUTLINES: _OUTLINES_LEVEL} if shaped else None
+    room = _DICTIONARY_BYTES if shaped else None
     # Without the Arrow schema the file's metadata is just what GeoParquet asks for; pyarrow then wants it by itself.
-    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
+    with pq.ParquetWriter(
+        path,
+        table.schema,
+        compression="zstd",
+        compression_level=level,
+        dictionary_pagesize_limit=room,
+        store_schema=False,
+    ) as writer:
         writer.write_table(table.combine_chunks())  # so that the bytes depend on the values alone
         writer.add_key_value_metadata(cast("dict[str, str]", table.schema.metadata or {}))  # bytes will do too
 

@@ -35,6 +35,7 @@ _METHODS = (
         several=True,
         remainders=True,
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -53,6 +54,7 @@ _METHODS = (
         joint=True,
         several=True,
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -67,6 +69,7 @@ _METHODS = (
         losses=True,
         joint=True,
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -81,6 +84,7 @@ _METHODS = (
         outcome=atg.dual_outcome,
         losses=True,
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -97,6 +101,7 @@ _METHODS = (
         ),
         outcome=atg.soft_outcome,
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -107,6 +112,7 @@ _METHODS = (
         steers=False,
         solve=suppression.solve,
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -133,6 +139,7 @@ _METHODS = (
         solve=oigh.solve,
         options=(Option("precision", "tiles", "what makes a cut precise: tiles of both ends, or steps up the trees"),),
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
     Method(
@@ -184,6 +191,7 @@ _METHODS = (
         solve=uniform_tiles.solve,
         options=(Option("steps", 2, "steps up from the tiles; on a quadtree 2 is 4x4 tiles, 3 is 8x8, 4 is 16x16"),),
         crowds=True,
+        sensitive=True,
         shares=True,
     ),
 )

@@ -10,10 +10,12 @@ from flowveil._options.values import LARGEST_NUMBER, parse_number, parse_whole, 
 AUTO: Literal["auto"] = "auto"
 DEFAULT_K = 10
 DEFAULT_LOSS = "tiles"
+DEFAULT_SENSITIVE_TILES = 7  # a cell of H3 and its neighbors
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
 SHARE_UNIT = 1_000_000  # shares of a person are compared in millionths
+_LEAST_CHANCE, _LARGEST_CHANCE = 0.01, 0.95
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
@@ -43,6 +45,12 @@ def parse_k_weight(value: object) -> float | Literal["auto"] | None:
 def parse_min_tiles(value: object) -> int:
     """Return the fewest tiles of an area."""
     return parse_whole(value, "min_tiles", "min_tiles is a whole number of tiles, 1 or more; 1 is usual")
+
+
+def parse_sensitive_tiles(value: object) -> int:
+    """Return the fewest tiles of an area that touches a sensitive place; one would ask for nothing."""
+    hint = "it is a whole number of tiles, 2 or more; 7 is a cell of H3 with its neighbors"
+    return DEFAULT_SENSITIVE_TILES if value is None else parse_whole(value, "sensitive_tiles", hint, 2)
 
 
 def parse_max_share(value: object) -> float | None:
@@ -76,6 +84,12 @@ def parse_cell_key(value: object) -> int | None:
     """Return by how much numbers may be changed, or None."""
     hint = "it is a whole number, 1 or more, and less than k; 2 to 5 are usual"
     return None if value is None else parse_whole(value, "cell_key", hint, 1, LARGEST_CROWD)
+
+
+def parse_hide_choice(value: object) -> float | None:
+    """Return the chance that an area is not divided though it could be, or None."""
+    hint = "it is a chance from 0.01 to 0.95; 0.5 is usual"
+    return None if value is None else parse_number(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

@@ -137,7 +137,11 @@ class Search:
         spans = found.begin[new], found.end[new], found.order
         loss = self.loss(Batch(node, found.trips[new], *spans, flows.trips, self.rank))
         if self.dominated is not None:
-            loss[self.dominated(*spans, found.trips[new])] = np.inf  # such a cell may only be split
+            whole = found.destination[new] == ROOT
+            loss[self.dominated(*spans, found.trips[new], whole)] = np.inf  # such a cell may only be split
+        barred = self.problem.bars(found.origin[new], found.destination[new])
+        if barred is not None:
+            loss[barred] = np.inf
         return loss
 
 
@@ -194,10 +198,11 @@ def _visits(flows: Flows) -> tuple[IntArray, IntArray, IntArray]:
 
 def _dominated(
     problem: Problem, start: IntArray
-) -> Callable[[IntArray, IntArray, IntArray, IntArray], BoolArray] | None:
+) -> Callable[[IntArray, IntArray, IntArray, IntArray, BoolArray], BoolArray] | None:
     """Return what finds the cells in which one person makes too many of the trips; None where that does not matter.
 
-    start: by record its first visit. Cells are given by their spans of records, and their trips.
+    start: by record its first visit. Cells are given by their spans of records, their trips, and whether they are the
+    first of their origin.
     """
     requirement, people = problem.requirement, problem.flows.people
     if requirement.max_share is None or people is None or people.trips is None:
@@ -207,8 +212,8 @@ def _dominated(
     visits = share_kernels.Visits(start, people.person, people.trips)
     persons = int(people.person.max(initial=-1)) + 1
 
-    def find(begin: IntArray, end: IntArray, order: IntArray, trips: IntArray) -> BoolArray:
-        spans = share_kernels.Spans(begin, end, order, trips)
+    def find(begin: IntArray, end: IntArray, order: IntArray, trips: IntArray, whole: BoolArray) -> BoolArray:
+        spans = share_kernels.Spans(begin, end, order, trips, whole)
         dominated: BoolArray = share_kernels.find_dominated(
             spans, visits, requirement.share_parts, np.zeros(persons, np.int64)
         )

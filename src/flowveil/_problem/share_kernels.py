@@ -26,22 +26,23 @@ class Visits(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Cells and their records: `order[begin]` to `order[end - 1]`."""
+    """Cells and their records: `order[begin]` to `order[end - 1]`. Cells of an origin come one after the other."""
 
     begin: IntArray
     end: IntArray
     order: IntArray
     trips: IntArray  # by cell
+    whole: BoolArray  # by cell: whether it is the first of its origin, which holds all the others
 
 
-def _is_dominated(cell: int, spans: Spans, visits: Visits, most: int, made: IntArray) -> bool:
-    """Return whether somebody makes more than `most` trips of a cell.
+def _most_of_one(cell: int, spans: Spans, visits: Visits, bound: int, made: IntArray) -> int:
+    """Return the most trips that one person makes of a cell, or fewer once it is settled whether it is above a bound.
 
-    `made` is by person, all 0, and is so again afterwards. It ends early where nobody can reach that number any more.
+    `made` is by person, all 0, and is so again afterwards. A bound below 0 asks for the number itself.
     """
     left, largest = spans.trips[cell], 0
     position = spans.begin[cell]
-    while position < spans.end[cell] and largest <= most < largest + left:
+    while position < spans.end[cell] and (bound < 0 or largest <= bound < largest + left):
         record = spans.order[position]
         for visit in range(visits.start[record], visits.start[record + 1]):
             who = visits.person[visit]
@@ -53,17 +54,26 @@ def _is_dominated(cell: int, spans: Spans, visits: Visits, most: int, made: IntA
         record = spans.order[place]
         for visit in range(visits.start[record], visits.start[record + 1]):
             made[visits.person[visit]] = 0
-    return bool(largest > most)
+    return int(largest)
 
 
-is_dominated = compiled(_is_dominated)
+most_of_one = compiled(_most_of_one)
 
 
 def _find_dominated(spans: Spans, visits: Visits, parts: int, made: IntArray) -> BoolArray:
-    """Return which cells have somebody who makes more than so many millionths of their trips; made: 0 by person."""
+    """Return which cells have somebody who makes more than so many millionths of their trips; made: 0 by person.
+
+    Nobody makes more trips of a cell than of all of its origin: most cells need no look at who travels.
+    """
     dominated = np.zeros(len(spans.begin), np.bool_)
+    of_origin = 0
     for cell in range(len(dominated)):
-        dominated[cell] = is_dominated(cell, spans, visits, parts * spans.trips[cell] // _WHOLE, made)
+        bound = parts * spans.trips[cell] // _WHOLE
+        if spans.whole[cell]:
+            of_origin = most_of_one(cell, spans, visits, -1, made)
+            dominated[cell] = of_origin > bound
+        elif of_origin > bound:
+            dominated[cell] = most_of_one(cell, spans, visits, bound, made) > bound
     return dominated
 
 

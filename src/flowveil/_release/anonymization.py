@@ -13,7 +13,7 @@ from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
-from flowveil._places import finest
+from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from flowveil._flows import Flows, Measures
     from flowveil._methods import Value
     from flowveil._options import DescriptionOptions
-    from flowveil._places import Areas
+    from flowveil._places import Areas, ZonesLike
     from flowveil._problem import Solution
     from flowveil._release.demand import Demand
     from flowveil._release.elsewhere import Elsewhere
@@ -54,10 +54,13 @@ def anonymize(
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
+    sensitive: ZonesLike | None = None,
+    sensitive_tiles: int | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
     protect_margins: bool = False,
+    hide_choice: float | None = None,
     rounding: int | None = None,
     cell_key: int | None = None,
     secret: str | Path | None = None,
@@ -79,14 +82,18 @@ def anonymize(
     k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
     min_tiles: the fewest tiles of both ends.
     max_share: the largest share of a flow's trips that one person may make, e.g. 0.5; the flows must have a unit.
+    sensitive: places (clinics, shelters) that flows must not pin down, as a file or table of points or outlines: an
+    area that touches one has at least sensitive_tiles tiles, seen in the data or not (default 7). They stay private.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
     protect_margins: withhold further flows, so that whoever knows how many trips start and end in each place learns of
     no smaller crowd.
+    hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
+    that is whole tells for certain of a small group in it.
     rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
     cell_key: in its place, change every number by at most so much, by chance; the same trips are always changed alike.
-    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same numbers;
+    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same release;
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
@@ -114,12 +121,15 @@ def anonymize(
         k_weight=k_weight,
         min_tiles=min_tiles,
         max_share=max_share,
+        sensitive=sensitive,
+        sensitive_tiles=sensitive_tiles,
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
         protect_margins=protect_margins,
         rounding=rounding,
         cell_key=cell_key,
+        hide_choice=hide_choice,
         secret=secret,
         beside=beside,
         areas_from=areas_from,
@@ -183,10 +193,13 @@ def _describe(
             protect_margins=asked.protect_margins,
             rounding=asked.rounding,
             cell_key=asked.cell_key,
+            hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
+            sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
         ),
         source=flows,
+        sensitive=asked.sensitive_path,
         published=_published(flows, solution, measures, rest, whole),
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
         secret=asked.secret,
@@ -236,12 +249,23 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
-    if several:
+    if asked.chance is not None:
+        flows = flows.on(fixed(flows.places))
+    elif several:
         flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
         _check_remainders(flows, asked)
-    return Problem(flows, requirement, flows.total, asked.loss, several=several, remainders=asked.remainders)
+    return Problem(
+        flows,
+        requirement,
+        flows.total,
+        asked.loss,
+        several=several,
+        remainders=asked.remainders,
+        sensitive=asked.sensitive,
+        chance=asked.chance,
+    )
 
 
 def _check_remainders(flows: Flows, asked: Demand) -> None:
@@ -275,7 +299,7 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool)
         measures,
         *(_tiles(areas, ends) for areas, ends in zip(sides, (solution.origin, solution.destination), strict=True)),
     )
-    if not good.all():
+    if not good.all() or _bars(problem, solution):
         raise PromiseError(f"{asked.method.name} returned a flow that fails the requirement", "please report this bug")
     suppressed = flows.total - int(measures.trips.sum())
     if suppressed > problem.budget and asked.share is not None:
@@ -287,6 +311,15 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool)
             + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
     return measures
+
+
+def _bars(problem: Problem, solution: Solution) -> bool:
+    """Whether an area of a solution is too small beside a sensitive place."""
+    if problem.sensitive is None:
+        return False
+    places, trees = problem.flows.places, solution.numbered or (problem.flows.origins, problem.flows.destinations)
+    ends = zip(trees, (solution.origin, solution.destination), strict=True)
+    return any(problem.sensitive.barred(places, tree, nodes).any() for tree, nodes in ends)
 
 
 def _tiles(areas: Areas, numbers: IntArray) -> IntArray:

@@ -28,6 +28,7 @@ def make_audit(release: Release) -> Audit:
             "where": provenance.where,
             "zones": provenance.zones,
             "places": provenance.places,
+            **({} if release.sensitive is None else {"sensitive": release.sensitive}),
             "unit": provenance.unit,
             "weight": provenance.weight,
             "fingerprint": fingerprint(provenance.source),

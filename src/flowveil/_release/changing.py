@@ -26,7 +26,8 @@ _KEY = "flowveil cell key"  # a column that no input has, and no release
 def check_changeable(flows: Flows, solution: Solution, asked: Demand) -> None:
     """Raise if numbers are to be changed that are not true ones on areas of a tree."""
     name = "--rounding" if asked.rounding is not None else "--cell-key"
-    if asked.secret is not None and (not solution.exact or solution.rectangles is not None):
+    changes = asked.rounding is not None or asked.cell_key is not None
+    if changes and (not solution.exact or solution.rectangles is not None):
         raise InputError(f"{name[2:]} needs true volumes on areas of a tree", f"use mosaic, or leave out {name}")
     if asked.cell_key is not None and flows.weight is not None:
         raise InputError("weights are not changed by cell keys", "use --rounding, or leave out --weight")
@@ -37,21 +38,21 @@ def published_table(
 ) -> pa.Table:
     """Return all flows with numbers as they are published; counts: of flows, those to elsewhere, and totals."""
     measures, rest, whole = counts
-    if asked.secret is None:
-        return flows_table(flows, solution, measures, rest, whole)
-    if asked.rounding is not None:
+    secret = asked.secret
+    if secret is None or asked.cell_key is None:
         table = flows_table(flows, solution, measures, rest, whole)
+        if secret is None or asked.rounding is None:
+            return table
         by = flows.provenance.by
         times = [name for name in TIMES if name in table.column_names and name not in by]
-        return round_table(table, asked.rounding, asked.secret, (*times, *by), by)
-    secret = asked.secret
+        return round_table(table, asked.rounding, secret, (*times, *by), by)
     keys = [cell_keys(flows, solution.group, len(solution.origin), secret)]
     if rest is not None:
         keys.append(cell_keys(flows, rest.group, len(rest.area), secret))
     if whole is not None:
         keys.append(cell_keys(whole.flows, whole.solution.group, len(whole.solution.origin), secret))
     table = flows_table(flows, solution, measures, rest, whole, mark=(_KEY, pa.array(np.concatenate(keys))))
-    return _changed(table, asked.cell_key or 0, secret)
+    return _changed(table, asked.cell_key, secret)
 
 
 def _changed(table: pa.Table, most: int, secret: bytes) -> pa.Table:

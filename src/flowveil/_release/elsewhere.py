@@ -136,4 +136,7 @@ def _passes(problem: Problem, first: int, areas: IntArray, number: IntArray, mea
     other = axes[1 - first]
     reached = np.unique(number[inside] * len(other.hierarchy) + other.leaf[inside]) // len(other.hierarchy)
     tiles = [axes[first].hierarchy.tiles[areas], np.bincount(reached, minlength=len(areas))]
-    return problem.requirement.passes(measures, tiles[first], tiles[1 - first])
+    good = problem.requirement.passes(measures, tiles[first], tiles[1 - first])
+    if problem.sensitive is not None:
+        good &= ~problem.sensitive.barred(problem.flows.places, axes[first].hierarchy, areas)
+    return good

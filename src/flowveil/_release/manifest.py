@@ -47,7 +47,9 @@ def make_manifest(
     protect_margins: bool = False,
     rounding: int | None = None,
     cell_key: int | None = None,
+    hidden_choice: float | None = None,
     areas_from: bool = False,
+    sensitive_tiles: int | None = None,
     description: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Return the manifest; it holds nothing but what the user typed and constants."""
@@ -56,6 +58,7 @@ def make_manifest(
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
         "max_share": requirement.max_share,
+        "sensitive_tiles": sensitive_tiles,
         "max_suppression": max_suppression,
         "elsewhere": elsewhere or None,
         "shapes": "rectangles" if rectangles else None,
@@ -64,6 +67,7 @@ def make_manifest(
         "rounding": rounding,
         "cell_key": cell_key,
         "protect_margins": protect_margins or None,
+        "hidden_choice": hidden_choice,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -151,9 +155,18 @@ def _margins(promise: Promise) -> list[str]:
     ]
 
 
-def _one(promise: Promise, label: str | None) -> str:
-    """Say what one person is called."""
-    return f"single value of {promise['unit']}" if label is None else f"single one of the {label} ({promise['unit']})"
+def _shares(promise: Promise, label: str | None) -> list[str]:
+    """Say what one person may make of a flow, and what areas keep from sensitive places."""
+    sentences = []
+    if "max_share" in promise:
+        one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
+        sentences.append(f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow.")
+    if "sensitive_tiles" in promise:
+        sentences.append(
+            "An area that touches a sensitive place, of a list that is not published, has at least "
+            f"{promise['sensitive_tiles']} tiles."
+        )
+    return sentences
 
 
 def _volumes(promise: Promise) -> list[str]:
@@ -183,11 +196,7 @@ def _further_tests(promise: Promise, label: str | None) -> list[str]:
             f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles "
             "(on a grid: tiles that occur in the data at that end)."
         )
-    if "max_share" in promise:
-        sentences.append(
-            f"No {_one(promise, label)} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
-        )
-    return sentences
+    return [*sentences, *_shares(promise, label)]
 
 
 def promise_text(promise: Promise, label: str | None = None) -> str:
@@ -215,6 +224,11 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             "The group total counts all groups together, where groups and totals give no smaller crowd away; "
             "what else is said of flows holds for totals and for the other groups by themselves."
+        )
+    if "hidden_choice" in promise:
+        sentences.append(
+            f"With chances of up to {100 * promise['hidden_choice']:g} % a secret draw kept areas whole that could "
+            "have been divided, so that no area tells for certain of a smaller crowd in it."
         )
     if "elsewhere" in promise:
         sentences.append(

@@ -91,6 +91,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "k_weight": "k-weight",
         "min_tiles": "min-tiles",
         "max_share": "max-share",
+        "sensitive_tiles": "sensitive PLACES --sensitive-tiles",
         "max_suppression": "max-suppression",
         "epsilon": "epsilon",
         "max_trips_per_person": "max-trips-per-person",
@@ -100,6 +101,7 @@ def command(manifest: Mapping[str, Json]) -> str:
         "rounding": "rounding",
         "cell_key": "cell-key",
         "protect_margins": "protect-margins",
+        "hidden_choice": "hide-choice",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -13,6 +13,7 @@ from flowveil._risk.membership import find_membership
 from flowveil._risk.minimality import find_minimality
 from flowveil._risk.recovery import find_recovery
 from flowveil._risk.repeats import find_repeats
+from flowveil._risk.sensitive import find_sensitive
 from flowveil._risk.support import find_support
 from flowveil._risk.unicity import find_unicity
 
@@ -47,4 +48,5 @@ ATTACKS = (
     Attack("absence", "Does a missing flow tell of a group, beside totals?", _FLOWS, find_absence),
     Attack("dominance", "Does one person make up a flow?", _FLOWS, find_dominance, needs_truth=True),
     Attack("homogeneity", "Does everybody from a place go to the same place?", _FLOWS, find_homogeneity),
+    Attack("sensitive", "Does a flow pin down a sensitive place?", _FLOWS, find_sensitive),
 )  # fmt: skip

@@ -36,6 +36,7 @@ class Case:
     zones: ZonesLike | None = None
     columns: str | Mapping[str, str] | None = None
     where: str | None = None
+    sensitive: ZonesLike | None = None  # places that flows must not pin down
 
     @cached_property
     def files(self) -> Files:

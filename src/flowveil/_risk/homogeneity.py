@@ -64,16 +64,18 @@ def find_homogeneity(case: Case) -> Finding | None:
         "median_distance_from_all": float(np.median(every.distance)),
         "largest_distance_from_all": float(every.distance.max()),
     }
+    right = ""
     if case.knows_truth and len(parts) == 1 and "shapes" not in manifest["promise"]:
         pairs = zip(every.site[nearly].tolist(), every.target[nearly].tolist(), strict=True)
         claims = [(origins.area[origin], destinations.area[destination]) for origin, destination in pairs]
-        details["true_share_of_nearly_all"] = _score(case, claims)
+        details["true_share_of_nearly_all"] = score = _score(case, claims)
+        right = "" if score is None else f" Of the true trips from there {score:.0%} do."
     return Finding(
         "homogeneity",
         figure,
         "origins whose published trips all go to one place",
         TELLS if nearly.any() else HOLDS,
-        _sentence(every, figure, int(nearly.sum())),
+        _sentence(every, figure, int(nearly.sum())) + right,
         _ADVICE if nearly.any() else "",
         {"place_km2": _PLACE, "nearly_all": _NEARLY},
         details,

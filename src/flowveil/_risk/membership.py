@@ -131,8 +131,9 @@ class Shadows:
     def score(self, target: str, *, present: bool) -> float:
         """Return how busy a new shadow release shows the trips of a person who is in its data, or is not."""
         others = [person for person in self._persons if person != target]
-        drawn = self._random.choice(others, round(_SHARE * len(others)), replace=False).tolist()
-        case, rows = self._case, self._rows([*drawn, target] if present else drawn)
+        drawn = self._random.choice(others, max(round(_SHARE * len(others)), 1), replace=False).tolist()
+        # In the place of one of the others, so that it is not the number of persons that tells.
+        case, rows = self._case, self._rows([*drawn[1:], target] if present else drawn)
         try:
             columns, where = self._trips.mapping or None, self._trips.where and str(self._trips.where)
             flows = recount(case.folder, case.release, rows, zones=case.zones, columns=columns, where=where)

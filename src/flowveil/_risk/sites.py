@@ -50,33 +50,36 @@ def find_sites(files: Files, side: str, place_km2: float) -> Sites:
     table = files.tables[AREAS]
     table = table.filter(np.array([name == side for name in texts(table["side"])], bool))
     names = texts(table["area"])
-    holds = _holds(table, names)
-    alone = [area for area, held in enumerate(holds) if len(held) == 1]
-    number = np.full(len(names), -1, np.int64)
-    number[alone] = np.arange(len(alone))
-    inside = {name: number[held][number[held] >= 0] for name, held in zip(names, holds, strict=True)}
-    return Sites([names[area] for area in alone], _is_place(table, place_km2)[alone], inside)
-
-
-def _holds(table: pa.Table, names: list[str]) -> list[IntArray]:
-    """Return by area the areas that lie in it, itself among them: by one point (or zone) of each, and no larger."""
-    size = np.array([np.inf if tiles is None else tiles for tiles in table["tiles"].to_pylist()])
+    size = np.array([np.inf if tiles is None else tiles for tiles in table["tiles"].to_pylist()], np.float64)
     size[[name == ELSEWHERE for name in names]] = -1  # it lies nowhere, and nothing in it
+    holds = _holds(table, size)
+    number, inside = np.full(len(names), -1, np.int64), {}
+    site: list[int] = []
+    for area in np.argsort(size, kind="stable").tolist():
+        held = number[holds[area]]
+        if not (held >= 0).any():  # it holds no smaller site, so it is one
+            number[area] = len(site)
+            site.append(area)
+            held = number[[area]]
+        inside[names[area]] = held[held >= 0]
+    return Sites([names[area] for area in site], _is_place(table, place_km2)[site], inside)
+
+
+def _holds(table: pa.Table, size: FloatArray) -> list[IntArray]:
+    """Return by area the smaller ones that lie in it, going by one point (or zone) of each."""
     if "members" in table.column_names:
         pairs = _of_zones(table["members"].to_pylist())
     else:
         shape = shapely.from_wkb(np.array(table["geometry"].to_pylist(), object))
         center = shapely.points(np.column_stack([table["lon"].to_numpy(), table["lat"].to_numpy()]))
         pairs = shapely.STRtree(np.asarray(center)).query(shape, predicate="contains").T
-    whole, part = pairs[size[pairs[:, 1]] <= size[pairs[:, 0]]].T
-    found = [{area} for area in range(len(names))]
-    for area, other in zip(whole.tolist(), part.tolist(), strict=True):
-        if size[other] < size[area] and size[other] >= 0:
-            found[area].add(other)
-    top = [area for area in range(len(names)) if np.isinf(size[area])]
-    for area in top:
-        found[area] |= {other for other in range(len(names)) if 0 <= size[other] < np.inf}
-    return [np.array(sorted(held), np.int64) for held in found]
+    somewhere = np.flatnonzero((size >= 0) & (size < np.inf))
+    whole, part = pairs.T
+    good = (size[part] < size[whole]) & (size[part] >= 0)
+    whole, part = whole[good], part[good]
+    order = np.lexsort((part, whole))
+    held = np.split(part[order], np.searchsorted(whole[order], np.arange(1, len(size))))
+    return [somewhere if np.isinf(own) else inside for own, inside in zip(size, held, strict=True)]
 
 
 def _of_zones(members: list[list[str] | None]) -> IntArray:

@@ -28,6 +28,8 @@ def checks_in_words(promise: Promise, options: Options, audit: Mapping[str, Json
     if promise.max_suppression is not None:
         checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
     checks += _more(promise)
+    if promise.hidden_choice and audit:
+        checks.append("the audit file has the secret that areas were drawn by, and no file of the folder has it")
     if "suppressed_trips" in audit:
         checks.append("as many trips are left out as the audit file says")
     return checks
@@ -44,6 +46,8 @@ def _further_tests(promise: Promise) -> list[str]:
         checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
     if promise.max_share is not None:
         checks.append(f"nobody makes more than {100 * float(promise.max_share):g} % of the trips of a flow")
+    if promise.sensitive_tiles:
+        checks.append(f"every area that touches a sensitive place has at least {promise.sensitive_tiles} tiles")
     return checks
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
+from flowveil._verify.hidden_choice import check_hidden_choice
 from flowveil._verify.json import only_keys
-from flowveil._verify.method import check_method
+from flowveil._verify.method import NO_OPTIONS, check_method
 from flowveil._verify.options import Options, parse_options
 from flowveil._verify.words import ABSENCE, ABSENCE_WITH_REMAINDERS, promise_in_words
 
@@ -26,6 +27,7 @@ _MORE_PROMISE_KEYS = (
     "k_weight",
     "min_tiles",
     "max_share",
+    "sensitive_tiles",
     "max_suppression",
     "elsewhere",
     "shapes",
@@ -34,6 +36,7 @@ _MORE_PROMISE_KEYS = (
     "rounding",
     "cell_key",
     "protect_margins",
+    "hidden_choice",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -62,7 +65,9 @@ class Promise:
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
     cell_key: int = 0  # numbers may be changed by so much
     max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
+    sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
+    hidden_choice: bool = False  # a secret draw decided which areas may be divided
 
     @property
     def off(self) -> int:
@@ -87,7 +92,9 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
     check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
-    check_method(manifest["method"], manifest["options"].get("method_options"))
+    check_method(manifest["method"], manifest["options"].get("method_options", NO_OPTIONS))
+    if promise.hidden_choice:
+        check_hidden_choice(manifest, options)
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
@@ -139,9 +146,11 @@ def _promise(promise: Json) -> Promise:
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         max_share=_max_share(promise, unit) if "max_share" in promise else None,
+        sensitive_tiles=_whole(promise["sensitive_tiles"], "sensitive_tiles") if "sensitive_tiles" in promise else 0,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
+        hidden_choice="hidden_choice" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
@@ -149,7 +158,7 @@ def _promise(promise: Json) -> Promise:
 
 def _check_remainders(promise: Json) -> None:
     """Raise if the promise has remainders together with what does not hold for them."""
-    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles"))
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles", "sensitive_tiles"))
     if "remainders" in promise and (others or promise["volumes"] == "lower-bound"):
         raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
 

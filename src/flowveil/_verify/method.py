@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from flowveil._folder import Json
 
+NO_OPTIONS = object()  # stands for a manifest that has none
 _LARGEST = 10**15  # that an option may be
 _AREA_METHODS: dict[str, dict[str, type]] = {
     "mosaic": {"time_weight": float, "budget": str},
@@ -69,7 +70,7 @@ _VALUES: dict[str, Callable[[Json], bool]] = {  # what options may be, where the
 
 
 def check_method(name: Json, options: Json) -> None:
-    """Raise unless a method of that name promises k-anonymity and takes these options; None stands for no options."""
+    """Raise unless a method of that name promises k-anonymity and takes these options."""
     if not isinstance(name, str) or name not in _AREA_METHODS:
         raise broken("'method' of the manifest is not a method of k-anonymity")
     if isinstance(options, dict) and list(options) != sorted(options):
@@ -92,7 +93,7 @@ def check_noisy_method(name: Json, options: Json, *, between_areas: bool) -> Non
 def _check_options(
     name: str, options: Json, kinds: Mapping[str, type], extra: Mapping[str, Callable[[Json], bool]]
 ) -> None:
-    if options is None:
+    if options is NO_OPTIONS:
         return
     if not isinstance(options, dict) or not options:
         raise broken("'method_options' of the manifest is not an object with sorted keys")

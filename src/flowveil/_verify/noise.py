@@ -42,7 +42,7 @@ _MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
 _SLACK = 0.05  # in edges of a tile: edges of cells are bent, and a corner of the box may stick out
 _KILOMETERS_A_DEGREE = 111.2
 _MOST_PATHS = 1_000_000  # of a budget; real ones have a few hundred
-_WITHOUT_TOTAL = ("identity", "uniform", "laplace")  # methods that spend nothing before a count
+_WITHOUT_TOTAL = ("uniform", "laplace")  # methods that spend nothing before a count
 _SPENDS = {  # what others spend after a total
     "daf-entropy": ("counts",),
     "daf-homogeneity": ("counts", "cuts"),

@@ -17,7 +17,7 @@ from flowveil._verify.description import check_description
 from flowveil._verify.geo import read_shapes
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
-from flowveil._verify.method import LISTS_POSITIVE, check_noisy_method
+from flowveil._verify.method import LISTS_POSITIVE, NO_OPTIONS, check_noisy_method
 from flowveil._verify.options import parse_box
 from flowveil._verify.words import noisy_absence_in_words, noisy_promise_in_words
 
@@ -158,10 +158,11 @@ def _check_columns(release: NoisyTables) -> None:
             raise broken(f"the options of a release with noise have the key {shown(unknown[0])!r}")
         types = {**dict.fromkeys(SIDES, pa.string()), "trips": pa.int64(), "nonnegative": pa.int64()}
     types["scale"] = pa.float64()
-    typed = release.options.get("method_options")
+    typed = release.options.get("method_options", NO_OPTIONS)
     check_noisy_method(release.manifest["method"], typed, between_areas=release.areas is not None)
+    consistent = isinstance(typed, dict) and bool(typed.get(_CONSISTENT))
     schema = release.table.schema
-    if (_CONSISTENT in schema.names) != bool((typed or {}).get(_CONSISTENT)):
+    if (_CONSISTENT in schema.names) != consistent:
         raise broken(f"there is a column {_CONSISTENT!r} that was not asked for, or none that was")
     if _CONSISTENT in schema.names:
         types[_CONSISTENT] = pa.float64()

@@ -35,16 +35,28 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     if "max_share" in promise:
         one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
         yield f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
+    if "sensitive_tiles" in promise:
+        yield "An area that touches a sensitive place, of a list that is not published,"
+        yield f"has at least {promise['sensitive_tiles']} tiles."
     yield from _volumes(promise)
     yield "No trip is counted in two flows."
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""
         yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
+    yield from _more(promise)
+
+
+def _more(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what not every release promises."""
     if "shapes" in promise:
         yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
     if "totals" in promise:
         yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
         yield "what else is said of flows holds for totals and for the other groups by themselves."
+    if "hidden_choice" in promise:
+        chance = f"{100 * promise['hidden_choice']:g} %"
+        yield f"With chances of up to {chance} a secret draw kept areas whole that could have been divided,"
+        yield "so that no area tells for certain of a smaller crowd in it."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
     yield from _margins(promise)
