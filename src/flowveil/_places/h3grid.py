@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import h3.api.numpy_int as h3
@@ -48,6 +48,7 @@ _LOWEST_GROUP = np.array(  # by digit: the smallest group that holds it
 )
 _GROUP_SHIFT = np.uint64(56)  # three bits that are always 0 in a cell
 _CELL_BITS = ~(np.uint64(7) << _GROUP_SHIFT)
+_CELLS_REMEMBERED = 2**14  # rectangles of cells overlap: a cell is in many, one after the other
 _MOST_COUNTED_TILES = 5_000_000  # beyond, the tiles of the bbox are not counted one by one
 
 
@@ -67,6 +68,7 @@ class H3Grid:
         self.resolution = resolution
         self.binary = binary
         self.bbox = bbox
+        self._outlines: dict[int, shapely.Geometry] = {}  # by key: most areas are asked for at both ends, and measured
 
     def index(self, *columns: Column) -> Column:
         """Return the cells of (lon, lat); null off the globe."""
@@ -185,13 +187,19 @@ class H3Grid:
         shapes = np.full(len(nodes), None, object)
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
-                cells = _cells_of_key(int(key))
-                near = h3.cell_to_latlng(cells[0])[1]
-                outlines = [outline_near(cell, near) for cell in cells]
-                shapes[row] = outlines[0] if len(cells) == 1 else shapely.union_all(outlines)
+                if key not in self._outlines:
+                    self._outlines[key] = self._outline(key)
+                shapes[row] = self._outlines[key]
             elif self.bbox:
                 shapes[row] = box_shape(self.bbox)
         return shapes
+
+    def _outline(self, key: int) -> shapely.Geometry:
+        """Return the outline of the area with a key."""
+        cells = _cells_of_key(key)
+        near = h3.cell_to_latlng(cells[0])[1]
+        outlines = [outline_near(cell, near) for cell in cells]
+        return outlines[0] if len(cells) == 1 else shapely.union_all(outlines)
 
 
 def _pairs(hierarchy: Numbered, nodes: IntArray) -> zip[tuple[int, int]]:
@@ -239,9 +247,22 @@ def mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 def outline_near(cell: int, near: float) -> shapely.Geometry:
     """Return the boundary with longitudes near `near`, so that neither 180 degrees nor a pole tears it apart."""
-    lat, lon = np.array(h3.cell_to_boundary(cell)).T
+    return _turned_outline(cell, round((near - _boundary(cell)[0][1]) / 360))
+
+
+@lru_cache(maxsize=_CELLS_REMEMBERED)
+def _boundary(cell: int) -> tuple[tuple[float, float], ...]:
+    """Return lat and lon of the corners of a cell."""
+    corners: tuple[tuple[float, float], ...] = h3.cell_to_boundary(cell)
+    return corners
+
+
+@lru_cache(maxsize=_CELLS_REMEMBERED)
+def _turned_outline(cell: int, turned: int) -> shapely.Geometry:
+    """Return the boundary turned round the globe so many times."""
+    lat, lon = np.array(_boundary(cell)).T
     turns = np.round((np.unwrap(lon, period=360) - lon) / 360)  # whole, so that corners that cells share stay the same
-    lon += 360 * (turns + np.round((near - lon[0]) / 360))
+    lon += 360 * (turns + turned)
     around = lon[0] + 360 * np.round((lon[-1] - lon[0]) / 360)  # the first corner, met again after one turn
     if around != lon[0]:  # the ring goes round a pole: close it along the pole
         pole = 90.0 if lat.mean() > 0 else -90.0

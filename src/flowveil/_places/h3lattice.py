@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from flowveil._places.axial import PENTAGONS, cells_at, coordinate_bits, coordinates, count_cells, surely_inside
-from flowveil._places.bbox import box_center, box_shape
+from flowveil._places.bbox import box_center
 from flowveil._places.h3grid import H3Grid, mean_point, outline_near
 from flowveil._places.hierarchy import ROOT
 from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name, parse_rectangle
@@ -18,8 +18,6 @@ from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy.typing as npt
 
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
@@ -163,18 +161,9 @@ class H3Lattice(H3Grid):
         counts[nodes == ROOT] = self._tiles_of_bbox()
         return counts
 
-    def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
-        rectangle = self.lattice.unpack(hierarchy.key[nodes])
-        shapes = np.full(len(nodes), None, object)
-        for row, node in enumerate(nodes.tolist()):
-            if node != ROOT:
-                shapes[row] = self._outline(_one(rectangle, row))
-            elif self.bbox:
-                shapes[row] = box_shape(self.bbox)
-        return shapes
-
-    def _outline(self, rectangle: Rectangle) -> shapely.Geometry:
+    def _outline(self, key: int) -> shapely.Geometry:
         """Return the united outlines of few cells; of many, points along the border, which runs between cells."""
+        rectangle = self.lattice.unpack(np.array([key], np.uint64))
         width, height = 1 << int(rectangle.wide[0]), 1 << int(rectangle.high[0])
         if width * height <= _MOST_UNITED:
             cells = self._sample(rectangle, max(width, height))
