@@ -322,6 +322,18 @@ class TestUploads:
         assert job["state"] == "failed"
         assert "6,000,000 rows" in job["error"]
 
+    def test_arrow_that_unfolds(self, app, tmp_path):
+        """A few hundred bytes of Arrow that claim billions of rows are refused, and nothing is left behind."""
+        schema = pa.schema({"start_lon": pa.null()})
+        with pa.ipc.new_file(tmp_path / "trips.arrow", schema) as writer:
+            for _ in range(2):
+                writer.write_batch(pa.record_batch([pa.nulls(1_500_000_000)], schema=schema))
+
+        job = app.wait(app.start(f"columns/{app.give(tmp_path / 'trips.arrow')}"))
+
+        assert (job["state"], job["result"]) == ("failed", None)
+        assert job["error"] == "the file claims 3,000,000,000 rows"
+
     @pytest.mark.slow
     def test_compressed_text_that_unfolds(self, app):
         """Sixty kilobytes that become sixty megabytes of one line end in an error."""

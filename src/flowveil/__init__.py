@@ -39,6 +39,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._methods import Method, methods
     from flowveil._reconstruct import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
+    from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Trips, read_trips
     from flowveil._verify import Verification
 
@@ -64,6 +65,7 @@ else:
         "_methods": ["Method", "methods"],
         "_reconstruct": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
+        "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Trips", "read_trips"],
         "_verify": ["Verification"],
     }
@@ -88,6 +90,7 @@ else:
 __all__ = [
     "Comparison",
     "Export",
+    "Finding",
     "Flows",
     "FlowveilError",
     "Frontier",
@@ -98,6 +101,7 @@ __all__ = [
     "PromiseError",
     "Reconstruction",
     "Release",
+    "Risk",
     "Trips",
     "UnknownNameError",
     "Verification",
@@ -120,6 +124,7 @@ __all__ = [
     "read_trips",
     "reconstruct",
     "report",
+    "risk",
     "synthetic",
     "trajectories",
     "verify",

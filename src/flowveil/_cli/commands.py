@@ -20,6 +20,7 @@ from flowveil._cli import (
     query,
     reconstruct,
     report,
+    risk,
     serve,
     trajectories,
     verify,
@@ -45,6 +46,7 @@ app.command("methods")(methods.methods)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)
 app.add_typer(trajectories.app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -83,6 +84,8 @@ def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str
     if (label := said.get("unit_label")) is not None:
         crowd = label if words["counted"] == "users" else f"different {label} ({unit})"
         more |= {"crowd": crowd, "one": f"of the {label}"}
+    elif (named := re.fullmatch(r"([a-z]+)[_ ]id", unit, re.IGNORECASE)) and words["counted"] != "users":
+        more |= {"crowd": f"different {named[1].lower()}s ({unit})"}  # person_id tells persons apart
     return words | more
 
 
