@@ -164,7 +164,7 @@ class H3Lattice(H3Grid):
     def _outlines_of(self, keys: KeyArray) -> list[shapely.Geometry]:
         """Return the united outlines of few cells; of many, points along the border, which runs between cells."""
         rectangle = self.lattice.unpack(keys)
-        shapes: list[shapely.Geometry] = [None] * len(keys)
+        shapes = np.full(len(keys), None, object)
         outlines = Outlines()
         few = 1 << (rectangle.wide + rectangle.high) <= _MOST_UNITED
         for row, cells in self._all_cells(rectangle, np.flatnonzero(few)):
@@ -173,7 +173,8 @@ class H3Lattice(H3Grid):
             ring = self._border(_one(rectangle, row))
             some = [] if ring is not None else self._sample(_one(rectangle, row), _BORDER_POINTS)
             shapes[row] = ring if ring is not None else shapely.convex_hull(outlines.unite(some))
-        return shapes
+        made: list[shapely.Geometry] = shapes.tolist()
+        return made
 
     def _all_cells(self, rectangle: Rectangle, rows: IntArray) -> Iterator[tuple[int, list[int]]]:
         """Yield each of some rows, and all cells of its rectangle; those of the same sides are found together."""
