@@ -171,6 +171,29 @@ def test_releases_with_a_share_verify(city_trips, tmp_path, options):
     )
 
 
+def test_time_as_an_axis_keeps_the_share(city_trips, tmp_path):
+    """Where time is generalized like places, flows of every step and part of the day keep it too."""
+    flows = fv.build_flows(
+        city_trips, "h3:5", unit="person_id", hierarchy="h3", time_hierarchy="1h<part-of-day<day", timezone="UTC"
+    )
+
+    release = fv.anonymize(flows, k=3, max_share=0.3)
+
+    fv.verify(release.write(tmp_path / "out"), city_trips)
+    assert release.flows.num_rows > 1
+
+
+def test_frontier_keeps_the_share(city_trips):
+    """What a method reaches with a bounded share is never finer than without, at no trips left out and beyond."""
+    flows = fv.build_flows(city_trips, "h3:6", unit="person_id", hierarchy="h3")
+
+    plain, bounded = (fv.frontier(flows, k=5, points=5, max_share=share) for share in (None, 0.1))
+
+    finest = [min(curve["gbar"].to_pylist()) for curve in (plain, bounded)]
+    assert finest[0] <= finest[1]
+    assert not plain.table.equals(bounded.table)
+
+
 def test_mondrian_cuts_where_both_halves_keep_the_share(city_trips, tmp_path):
     """Compiled and plain loops cut alike; no region passes the share, and nothing is left out."""
     flows = fv.build_flows(city_trips, "h3:6", unit="person_id", bbox=CITY_BBOX, hierarchy="h3")
