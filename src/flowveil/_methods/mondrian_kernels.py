@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import CountArray, IntArray
@@ -135,7 +135,8 @@ def _partition(
     order = np.arange(count)
     start, end, box = np.zeros(count, np.int64), np.zeros(count, np.int64), np.empty((count, 2, AXES), np.int64)
     end[0], box[0] = count, frame
-    waiting, regions, tick = 1, 0, np.int64(1)
+    waiting, regions = 1, 0
+    tick: Whole = np.int64(1)
     whole = np.empty(AXES)
     for axis in range(AXES):
         whole[axis] = max(points[axis].max() - points[axis].min(), 1)
