@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pandas as pd
 import pyarrow as pa
@@ -132,6 +133,19 @@ def test_verify_catches_a_share_that_is_only_claimed(tampered, city_trips):
     claim(tampered, max_share=0.3)
 
     with pytest.raises(fv.VerificationError, match="makes more than 30 % of its trips"):
+        fv.verify(tampered, city_trips)
+
+
+def test_verify_draws_the_line_where_the_largest_share_is(tampered, city_trips):
+    """The share of the person who makes most of a flow may be promised, and not a millionth less."""
+    claim(tampered, max_share=0.999)
+    (finding,) = fv.risk(tampered, city_trips, attacks="dominance").findings
+    worst = finding.details["worst_share"] * 1_000_000
+    claim(tampered, max_share=math.ceil(worst) / 1_000_000)
+    fv.verify(tampered, city_trips)
+
+    claim(tampered, max_share=(math.ceil(worst) - 1) / 1_000_000)
+    with pytest.raises(fv.VerificationError, match="of its trips"):
         fv.verify(tampered, city_trips)
 
 
