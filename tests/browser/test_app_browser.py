@@ -196,6 +196,7 @@ class TestPage:
                 wait_for(lambda: drawn_colors(shown) > 50)  # noqa: B023  it is called at once
             maps = [shown_map(page, side).locator("#map") for side in (".half:first-child", ".half:last-child")]
             before = where(maps[1])
+            wait_for(lambda: where(maps[0]) == where(maps[1]))
             maps[0].press("+")
             maps[0].press("ArrowRight")
             wait_for(lambda: where(maps[0]) == where(maps[1]) != before)
