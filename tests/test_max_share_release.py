@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil._cli.commands import run
+from flowveil._methods import mondrian_kernels
 from flowveil._release.manifest import promise_text
+from flowveil.synthetic import CITY_BBOX
 
 ZONES = pa.table(
     {
@@ -169,6 +171,23 @@ def test_releases_with_a_share_verify(city_trips, tmp_path, options):
     )
 
 
+def test_mondrian_cuts_where_both_halves_keep_the_share(city_trips, tmp_path):
+    """Compiled and plain loops cut alike; no region passes the share, and nothing is left out."""
+    flows = fv.build_flows(city_trips, "h3:6", unit="person_id", bbox=CITY_BBOX, hierarchy="h3")
+    release = fv.anonymize(flows, "mondrian", k=5, max_share=0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("crowd_passes", "cut_values", "best_cut", "partition"):
+            patch.setattr(mondrian_kernels, name, getattr(mondrian_kernels, f"_{name}"))
+        plain = fv.anonymize(flows, "mondrian", k=5, max_share=0.1)
+
+    fv.verify(release.write(tmp_path / "out"), city_trips)
+    assert release.flows.equals(plain.flows)
+    assert 1 < release.flows.num_rows < fv.anonymize(flows, "mondrian", k=5).flows.num_rows
+    assert release.metrics()["suppressed"] == 0
+    with pytest.raises(fv.PromiseError):
+        fv.anonymize(flows, "mondrian", k=5, max_share=0.0001)
+
+
 def test_row_order_does_not_matter(city_trips):
     """Trips in another order give the same flows."""
     table = pq.read_table(city_trips)
@@ -189,6 +208,7 @@ def test_row_order_does_not_matter(city_trips):
         ({"method": "knapsack"}, "cannot keep out flows"),
         ({"totals": True}, "does not go with totals"),
         ({"beside": "out"}, "does not go with totals"),
+        ({"hide_choice": 0.5}, "whatever is drawn"),
     ],
 )
 def test_what_does_not_go_together_is_refused(city_trips, options, reason):

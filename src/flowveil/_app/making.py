@@ -107,6 +107,16 @@ def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:
     return {"flows": made.flows, "left_out": made.left_out}
 
 
+def attack(tell: Tell, release: str, trips: str) -> dict[str, Json]:
+    """Attack a release as a stranger would, and say what came of it. Private: claims are checked against the trips."""
+    tell("attacking the release")
+    found = fv.risk(release, trips, progress=tell)
+    return {
+        "worst": found.worst,
+        "findings": [{name: in_words(text) for name, text in one.items()} for one in found.in_full()],
+    }
+
+
 def private_report(tell: Tell, release: str, trips: str) -> dict[str, Json]:
     """Write the page that shows what was lost, beside the release."""
     tell("comparing the release with the trips")

@@ -45,7 +45,7 @@ class Promise(TypedDict, total=False):
     kind: str  # k-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
-    volumes: str  # exact, lower-bound or rounded
+    volumes: str  # exact, lower-bound, rounded or perturbed
     areas: str  # disjoint or overlapping
     weight: str
     k_weight: float | Literal["auto"]
@@ -58,7 +58,9 @@ class Promise(TypedDict, total=False):
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
     rounding: int  # numbers are multiples of it
+    cell_key: int  # numbers are changed by at most so much
     protect_margins: bool  # departures and arrivals that others know give nobody away
+    hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -122,7 +124,7 @@ class Audit(TypedDict, total=False):
     suppressed_trips: int
     suppressed: float
     metrics: dict[str, object]
-    secret: str  # what chance was drawn from, where numbers were changed
+    secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories

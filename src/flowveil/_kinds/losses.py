@@ -104,7 +104,10 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
     """Return what each share of left-out trips would have bought; None where the method has one answer."""
     promise, typed = manifest["promise"], dict(manifest["options"].get("method_options", {}))
     typed.pop("max_gbar", None)
-    if find_method(manifest["method"]).frontier is None or "remainders" in promise:  # which it does not follow
+    if find_method(manifest["method"]).frontier is None or any(
+        name in promise
+        for name in ("remainders", "hidden_choice")  # which it does not follow
+    ):
         return None
     try:
         curve = frontier(

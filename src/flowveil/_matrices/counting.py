@@ -92,7 +92,7 @@ _NEVER_HINTS = {
         ),
         _LEFT_OUT,
     ),
-    **dict.fromkeys(("weight", "crs", "engine", "master"), _LEFT_OUT),
+    **dict.fromkeys(("hide_choice", "weight", "crs", "engine", "master"), _LEFT_OUT),
 }
 
 

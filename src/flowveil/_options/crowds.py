@@ -15,6 +15,7 @@ DEFAULT_SENSITIVE_TILES = 7  # a cell of H3 and its neighbors
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
 SHARE_UNIT = 1_000_000  # shares of a person are compared in millionths
+_LEAST_CHANCE, _LARGEST_CHANCE = 0.01, 0.95
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
@@ -77,6 +78,18 @@ def parse_rounding(value: object) -> int | None:
     """Return the base that numbers are rounded to, or None."""
     hint = "it is a whole number, 2 or more, and at most k; 5 is usual"
     return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
+
+
+def parse_cell_key(value: object) -> int | None:
+    """Return by how much numbers may be changed, or None."""
+    hint = "it is a whole number, 1 or more, and less than k; 2 to 5 are usual"
+    return None if value is None else parse_whole(value, "cell_key", hint, 1, LARGEST_CROWD)
+
+
+def parse_hide_choice(value: object) -> float | None:
+    """Return the chance that an area is not divided though it could be, or None."""
+    hint = "it is a chance from 0.01 to 0.95; 0.5 is usual"
+    return None if value is None else parse_number(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

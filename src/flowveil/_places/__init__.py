@@ -2,7 +2,7 @@
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.areas import Areas, NodeAreas
-from flowveil._places.choose import choose_places, finest, rejoin
+from flowveil._places.choose import choose_places, finest, fixed, rejoin
 from flowveil._places.family import Family, Listed, Numbered, Ways
 from flowveil._places.gazetteer import Gazetteer, NamedPlacesLike, path_of, read_gazetteer, world_gazetteer
 from flowveil._places.geodesy import meters_between, square_kilometers
@@ -48,6 +48,7 @@ __all__ = [
     "choose_places",
     "depths",
     "finest",
+    "fixed",
     "ids_of",
     "lattice_of_runs",
     "make_frame",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows, Measures
     from flowveil._places import Sensitive
+    from flowveil._problem.chance import Chance
     from flowveil._problem.cube import Cube, LinkArray
     from flowveil._problem.requirement import Requirement
     from flowveil._problem.sheets import Groups
@@ -42,6 +43,7 @@ class Problem:
     several: bool = False  # areas may be split in all ways that their family has, not only as its first tree does
     remainders: bool = False  # a flow may count what finer flows inside it leave
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
+    chance: Chance | None = None  # a secret draw that keeps cells from being divided
 
     def __post_init__(self) -> None:
         check_crowds(self.flows, self.requirement)
@@ -93,7 +95,8 @@ class Problem:
             return self
         flows = self.flows.part(matrix)
         budget = self.budget * flows.total // self.flows.total
-        return replace(self, flows=flows, budget=budget)
+        chance = None if self.chance is None else replace(self.chance, first=self.chance.first + matrix)
+        return replace(self, flows=flows, budget=budget, chance=chance)
 
     def bare(self) -> Problem:
         """Return a problem that tells a method all it may know, and nothing of where trips came from."""

@@ -13,18 +13,18 @@ from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
-from flowveil._places import finest
+from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
+from flowveil._release.changing import check_changeable, published_table
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
 from flowveil._release.margins import protect, solve_within_margins
 from flowveil._release.release import Release
-from flowveil._release.rounding import as_published, check_roundable
-from flowveil._release.tables import areas_table, flows_table
+from flowveil._release.tables import areas_table
 from flowveil._release.totals import find_totals, withhold_beside
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def anonymize(
     totals: bool = False,
     remainders: bool = False,
     protect_margins: bool = False,
+    hide_choice: float | None = None,
     rounding: int | None = None,
+    cell_key: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
@@ -87,8 +89,11 @@ def anonymize(
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
     protect_margins: withhold further flows, so that whoever knows how many trips start and end in each place learns of
     no smaller crowd.
+    hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
+    that is whole tells for certain of a small group in it.
     rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
-    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same numbers;
+    cell_key: in its place, change every number by at most so much, by chance; the same trips are always changed alike.
+    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same release;
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
@@ -123,6 +128,8 @@ def anonymize(
         remainders=remainders,
         protect_margins=protect_margins,
         rounding=rounding,
+        cell_key=cell_key,
+        hide_choice=hide_choice,
         secret=secret,
         beside=beside,
         areas_from=areas_from,
@@ -146,7 +153,7 @@ def anonymize(
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, asked, beside=beside is not None)
-    check_roundable(solution, asked)
+    check_changeable(flows, solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, solve) if totals else None
     return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
@@ -169,7 +176,7 @@ def _describe(
     """Return the release of a solution; counts: of its flows, and the flows to elsewhere and totals, if asked for."""
     flows, (measures, rest, whole) = problem.flows, counts
     return Release(
-        flows=as_published(flows, flows_table(flows, solution, measures, rest, whole), asked),
+        flows=published_table(flows, solution, asked, (measures, rest, whole)),
         areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
@@ -185,6 +192,8 @@ def _describe(
             remainders=asked.remainders,
             protect_margins=asked.protect_margins,
             rounding=asked.rounding,
+            cell_key=asked.cell_key,
+            hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
@@ -240,7 +249,9 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
-    if several:
+    if asked.chance is not None:
+        flows = flows.on(fixed(flows.places))
+    elif several:
         flows = flows.on(finest(flows.places))
     requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
@@ -253,6 +264,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
         several=several,
         remainders=asked.remainders,
         sensitive=asked.sensitive,
+        chance=asked.chance,
     )
 
 

@@ -14,7 +14,9 @@ from flowveil._options import (
     check_path,
     choose_k,
     draw_secret,
+    parse_cell_key,
     parse_choice,
+    parse_hide_choice,
     parse_k_weight,
     parse_max_gbar,
     parse_max_share,
@@ -25,7 +27,9 @@ from flowveil._options import (
     read_secret,
 )
 from flowveil._places import Sensitive, read_sensitive
-from flowveil._problem import LOSSES, LOSSES_OF_NODES
+from flowveil._problem import LOSSES, Chance
+from flowveil._release.chance import draw_words
+from flowveil._release.going_together import check_hidden_choice, check_margins, check_remainders, check_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,9 +55,11 @@ class Demand:
     share: float | None = None  # the largest share of trips that may be left out; None: any
     max_gbar: float | None = None
     remainders: bool = False  # may a flow count what finer flows inside it leave?
+    chance: Chance | None = None  # the secret draw that decides which areas may be divided
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
     protect_margins: bool = False  # may others know departures and arrivals?
     rounding: int | None = None  # the base that numbers are rounded to
+    cell_key: int | None = None  # by how much they may be changed
     secret: bytes | None = None  # what chance is drawn from
     max_share: float | None = None  # the largest share of a flow that one person may make
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
@@ -78,7 +84,9 @@ def parse_demand(
     totals: bool = False,
     remainders: bool = False,
     protect_margins: bool = False,
+    hide_choice: float | None = None,
     rounding: int | None = None,
+    cell_key: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
@@ -102,11 +110,14 @@ def parse_demand(
     for name, folder in (("beside", beside), ("areas_from", areas_from)):
         if folder is not None:
             check_path(folder, name)
-    _check_margins(protect_margins, others=any(flags) or remainders)
-    if check_flag(remainders, "remainders"):
-        _check_remainders(chosen, loss, parse_min_tiles(min_tiles), alone=not any(flags) and areas_from is None)
-    if max_share is not None:
-        _check_share(chosen, unit, together=totals or beside is not None)
+    alone, tiles = not any(flags) and areas_from is None, parse_min_tiles(min_tiles)
+    check_margins(protect_margins, others=any(flags) or remainders)
+    check_remainders(remainders, chosen, loss, tiles, alone=alone)
+    check_share(max_share, chosen, unit, together=totals or beside is not None)
+    hidden = parse_hide_choice(hide_choice)
+    masked = max_share is not None or sensitive is not None
+    only_flows = alone and not remainders and not protect_margins
+    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -117,21 +128,25 @@ def parse_demand(
         share = parse_max_suppression(max_suppression)
     crowd = choose_k(k, preset, unit)
     base = _rounding(rounding, crowd, alone=beside is None)
+    change = _cell_key(cell_key, crowd, alone=beside is None and base is None)
+    key = _secret(secret, changes=any(value is not None for value in (base, change, hidden)))
     return Demand(
         chosen,
         crowd,
         parse_k_weight(k_weight),
-        parse_min_tiles(min_tiles),
+        tiles,
         loss,
         typed,
         share,
         parse_max_gbar(max_gbar),
         remainders=remainders,
+        chance=_hidden(hidden, key),
         # What these add is safe where areas hold each other or have nothing in common: in one tree.
         several=chosen.several and not any(flags) and not protect_margins and areas_from is None,
         protect_margins=protect_margins,
         rounding=base,
-        secret=_secret(secret, changes=base is not None),
+        cell_key=change,
+        secret=key,
         max_share=parse_max_share(max_share),
         sensitive=_parse_sensitive(chosen, sensitive, sensitive_tiles, remainders=remainders),
         sensitive_path=str(Path(sensitive).resolve()) if isinstance(sensitive, str | Path) else None,
@@ -159,52 +174,6 @@ def _parse_sensitive(
     return Sensitive(read_sensitive(places), parse_sensitive_tiles(tiles))
 
 
-def _check_share(method: Method, unit: str | None, *, together: bool) -> None:
-    """Raise if the share of one person cannot be bounded; together: flows are subtracted from others."""
-    if unit is None:
-        raise InputError("max_share is about persons, and no column of them was named", "name it with --unit COLUMN")
-    if not method.shares:
-        raise InputError(
-            f"{method.name} cannot keep out flows in which one person makes too many of the trips",
-            "leave out --max-share, or use mosaic",
-        )
-    if together:
-        raise InputError(
-            "max_share does not go with totals or a release beside: what they leave of each other may be one person's",
-            "leave out --max-share, or the others",
-        )
-
-
-def _check_remainders(method: Method, loss: str, min_tiles: int, *, alone: bool) -> None:
-    """Raise if remainders do not go with what else is asked; alone: nothing is said of trips beside the flows."""
-    if not method.remainders:
-        raise InputError(f"{method.name} publishes no remainders", "leave out --remainders, or use mosaic")
-    if loss not in LOSSES_OF_NODES:
-        raise InputError(
-            f"what a remainder costs in {loss} depends on which trips remain",
-            f"leave out --remainders, or use the loss {' or '.join(LOSSES_OF_NODES)}",
-        )
-    if min_tiles > 1:
-        raise InputError(
-            "of the areas of a remainder single tiles may remain, so min_tiles would not hold",
-            "leave out --remainders or --min-tiles",
-        )
-    if not alone:
-        raise InputError(
-            "remainders do not go with elsewhere, totals, a release beside or the areas of an earlier one",
-            "leave out --remainders, or the others",
-        )
-
-
-def _check_margins(protect: object, *, others: bool) -> None:
-    """Raise if margins are to be protected beside flows that are not one layer."""
-    if check_flag(protect, "protect_margins") and others:
-        raise InputError(
-            "margins are not protected beside elsewhere, totals, remainders or another release",
-            "leave out --protect-margins, or the others",
-        )
-
-
 def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
     """Return the base of rounded numbers; one above k would make some of them 0. alone: not beside another release."""
     base = parse_rounding(value)
@@ -218,13 +187,38 @@ def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
     return base
 
 
+def _cell_key(value: int | None, k: int, *, alone: bool) -> int | None:
+    """Return by how much numbers may be changed. alone: neither rounded nor beside another release."""
+    most = parse_cell_key(value)
+    if most is not None and not alone:
+        raise InputError(
+            "numbers that are changed by cell keys are not rounded too, nor verified beside another release",
+            "leave out --cell-key, or the other",
+        )
+    if most is not None and most >= k:
+        raise InputError(
+            f"numbers cannot be changed by {most}: some of the flows, of {k} or more, would have nobody",
+            f"change them by less than {k}, or ask for a larger k",
+        )
+    return most
+
+
 def _secret(path: str | Path | None, *, changes: bool) -> bytes | None:
     """Return what chance is drawn from, where it is needed: from a file, else a new one."""
     if not changes:
         if path is not None:
-            raise InputError("a secret was given, but nothing is left to chance", "add --rounding, or leave it out")
+            raise InputError(
+                "a secret was given, but nothing is left to chance", "add --rounding, --cell-key or --hide-choice"
+            )
         return None
     return draw_secret() if path is None else read_secret(path)
+
+
+def _hidden(share: float | None, secret: bytes | None) -> Chance | None:
+    """Return the draw that hides the choice of areas, if one was asked for."""
+    if share is None or secret is None:
+        return None
+    return Chance(share, draw_words(secret, "areas", 2).tobytes())
 
 
 def _share(method: Method, max_suppression: float | None, max_gbar: float | None) -> float | None:

@@ -67,7 +67,7 @@ def _spread_remainders(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, 
 def _deviation(flows: pa.Table, promise: Mapping[str, Json]) -> FloatArray | None:
     """Return how far numbers may be off, as a standard deviation: that of noise, or what shows the bound as an error.
 
-    Numbers that were rounded are off by less than their base: pages show an error of ERROR deviations.
+    How far rounded and changed numbers are off is known: pages show an error of ERROR deviations.
     """
     if promise["kind"] == NOISE:
         return laplace_deviation(floats(flows["scale"]))
@@ -98,12 +98,19 @@ def whole(column: ChunkedColumn) -> IntArray:
     return np.asarray(column.to_numpy(), np.int64)
 
 
+def _exactness(promise: Mapping[str, Json]) -> str:
+    """Say how numbers differ from true ones."""
+    if "rounding" in promise:
+        return f", rounded to {promise['rounding']}s"
+    return f", changed by up to {promise['cell_key']}" if "cell_key" in promise else ""
+
+
 def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows without noise."""
     scene = scene.without_totals()
     trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
     rest = _touches(scene, ELSEWHERE)
-    told = f", rounded to {base}s" if (base := manifest["promise"].get("rounding")) else ""
+    told = _exactness(manifest["promise"])
     figures = [
         Figure("trips", f"published trips{told}", int(trips.sum())),
         Figure("flows", "published flows", len(trips)),

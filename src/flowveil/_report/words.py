@@ -99,7 +99,9 @@ def command(manifest: Mapping[str, Json]) -> str:
         "totals": "totals",
         "remainders": "remainders",
         "rounding": "rounding",
+        "cell_key": "cell-key",
         "protect_margins": "protect-margins",
+        "hidden_choice": "hide-choice",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -35,8 +35,8 @@ _MOSAIC, _NESTED = "mosaic", "nested"
 _SMALLER_IS_FINER = ("tiles", "area")  # losses that no division raises
 _COUNTED = "certain statements that a part of a flow holds 1 to k-1"
 _ADVICE = (
-    "It tells that somebody was there, not who. Let a secret draw decide which areas may be divided "
-    "(--hide-choice 0.25), or publish on the areas of an earlier period (--areas-from DIR)."
+    "It tells that somebody was there, not who. Hide the choice of areas behind a secret draw, or publish on the "
+    "areas of an earlier period."
 )
 
 

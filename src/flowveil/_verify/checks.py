@@ -28,6 +28,8 @@ def checks_in_words(promise: Promise, options: Options, audit: Mapping[str, Json
     if promise.max_suppression is not None:
         checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
     checks += _more(promise)
+    if promise.hidden_choice and audit:
+        checks.append("the audit file has the secret that areas were drawn by, and no file of the folder has it")
     if "suppressed_trips" in audit:
         checks.append("as many trips are left out as the audit file says")
     return checks
@@ -78,6 +80,8 @@ def _counting(promise: Promise) -> tuple[str, str]:
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
     if promise.rounding > 1:
         volume = f"the numbers that the input has, rounded up or down to a multiple of {promise.rounding}"
+    if promise.cell_key:
+        volume = f"the numbers that the input has, changed by at most {promise.cell_key}"
     if promise.remainders:
         return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
     return volume, "no two flows overlap, and no trip is counted twice"

@@ -29,6 +29,7 @@ from flowveil._verify.folder import load_audit, open_folder
 from flowveil._verify.forest import NONE, Forest
 from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
+from flowveil._verify.hidden_choice import check_secret
 from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
@@ -80,6 +81,7 @@ def verify_flows(
     audit = load_audit(folder)
     manifest = load_manifest(folder)
     options, promise = parse_manifest(manifest)
+    check_secret(folder, audit, needed=promise.hidden_choice)
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
@@ -93,40 +95,58 @@ def verify_flows(
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
     check_sensitive(areas, promise, sensitive, audit)
+    layers: tuple[Layer, ...] = ()
     if promise.rectangles:
         check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
     else:
         check_areas(areas, ground, options.bbox)
         check_names(areas, ground, options, places, audit)
-        layer = _layer(groups, ground, options, elsewhere)
-        layer, counts = _count_layer(request, layer, promise, any_area=options.areas_from)
-        least = least_weight(counts, promise)
-        if promise.protect_margins:
-            check_margins(request, layer, promise.k, least)
-        if promise.elsewhere:
-            _check_elsewhere(layer, counts, promise, elsewhere)
-        if totals is not None:
-            whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
-            whole, _ = _count_layer(request, whole, promise, any_area=options.areas_from)
-            check_together(request, layer, replace(whole, totals=True), promise.k, least)
-    kept = counts.trips if promise.rounding > 1 else groups.trips
+        layers, counts = _check_layers(request, (groups, totals), elsewhere, ground, (options, promise))
+    kept = counts.trips if promise.off else groups.trips
     check_suppression(int(kept[~elsewhere.flows].sum()), counts, promise, audit)
     checks = checks_in_words(promise, options, audit)
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
         other, wider = _open_beside(beside, request, options, (zones, audit, table))
-        check_together(wider, layer, other, promise.k, least)
+        check_together(wider, layers[0], other, promise.k, least_weight(counts, promise))
         checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder, flows_content, context):
         checks.append(CHECKED_REPORT)
-    if not promise.rectangles:
-        for one in (layer,) if totals is None else (layer, whole):
-            check_maps(manifest, one, areas_from=options.areas_from)
+    for layer in layers:
+        check_maps(manifest, layer, areas_from=options.areas_from)
     check_shape(manifest, options, promise)
     checks += check_written(folder, audit)
     return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
+
+
+def _check_layers(
+    request: Request,
+    tables: tuple[FlowTable, FlowTable | None],
+    elsewhere: Elsewhere,
+    ground: Ground,
+    claims: tuple[Options, Promise],
+) -> tuple[tuple[Layer, ...], Counts]:
+    """Check flows between areas, and totals if there are any; return them with their true trips, and what was counted.
+
+    tables: the flows of groups, and totals.
+    """
+    (groups, totals), (options, promise) = tables, claims
+    layer, counts = _count_layer(
+        request, _layer(groups, ground, options, elsewhere), promise, any_area=options.areas_from
+    )
+    least = least_weight(counts, promise)
+    if promise.protect_margins:
+        check_margins(request, layer, promise.k, least)
+    if promise.elsewhere:
+        _check_elsewhere(layer, counts, promise, elsewhere)
+    if totals is None:
+        return (layer,), counts
+    whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
+    whole, _ = _count_layer(request, whole, promise, any_area=options.areas_from)
+    check_together(request, layer, replace(whole, totals=True), promise.k, least)
+    return (layer, whole), counts
 
 
 def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewhere) -> Layer:
@@ -154,6 +174,7 @@ def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: 
         layer.index.check_seen(layer.ground)
     if promise.rounding > 1:
         check_sums(layer.flows, counts, layer.slots.of_flow, promise.rounding)
+    if promise.off:
         layer = replace(layer, flows=replace(layer.flows, trips=counts.trips))
     return layer, counts
 
@@ -212,14 +233,13 @@ def _open_beside(
 
 def _is_plain(promise: Promise) -> bool:
     """Whether all flows of a release are one layer of areas of a tree."""
-    changed = promise.rounding > 1
-    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or changed)
+    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or promise.off)
 
 
 def _not_comparable() -> InputError:
     return InputError(
         "the two releases cannot be compared",
-        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and rounding",
+        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and changed numbers",
     )
 
 

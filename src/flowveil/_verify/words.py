@@ -43,11 +43,20 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""
         yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
+    yield from _more(promise)
+
+
+def _more(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what not every release promises."""
     if "shapes" in promise:
         yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
     if "totals" in promise:
         yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
         yield "what else is said of flows holds for totals and for the other groups by themselves."
+    if "hidden_choice" in promise:
+        chance = f"{100 * promise['hidden_choice']:g} %"
+        yield f"With chances of up to {chance} a secret draw kept areas whole that could have been divided,"
+        yield "so that no area tells for certain of a smaller crowd in it."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
     yield from _margins(promise)
@@ -74,8 +83,9 @@ def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
 
 def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
     """Yield what the volume of a flow is."""
-    if promise["volumes"] == "rounded":
-        yield "The volume of a flow is the number of trips between its two areas, rounded."
+    if promise["volumes"] in ("rounded", "perturbed"):
+        how = "rounded" if promise["volumes"] == "rounded" else "changed a little"
+        yield f"The volume of a flow is the number of trips between its two areas, {how}."
     else:
         most = "" if promise["volumes"] == "exact" else "at most "
         yield f"The volume of a flow is {most}the true number of trips between its two areas."
@@ -84,6 +94,10 @@ def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
         yield "These others are such a crowd by themselves."
     if promise["areas"] == "overlapping":
         yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    if "cell_key" in promise:
+        yield f"All numbers were changed by chance, by at most {promise['cell_key']}, up as often as down; the same"
+        yield "trips are always changed alike. Sums of flows are sums of changed numbers. Whether a flow has its crowd"
+        yield "was decided by true numbers."
     if "rounding" in promise:
         base = promise["rounding"]
         yield f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by"
