@@ -123,7 +123,8 @@ def _divisions(case: Case) -> Divisions | None:
     options, promise, table = case.files.manifest["options"], case.files.manifest["promise"], case.files.tables[FLOWS]
     areas = {str(area) for end in ENDS for area in table[end].to_pylist()} - {ELSEWHERE}
     # A release beside another one is made in one tree, and does not say so.
-    one_tree = True if "elsewhere" in promise or "totals" in promise else False if "remainders" in promise else None
+    in_one = any(name in promise for name in ("elsewhere", "totals", "protect_margins"))
+    one_tree = True if in_one else False if "remainders" in promise else None
     if options["grid"] is not None:
         return grid_divisions(options, areas, one_tree=one_tree)
     story = remembered(read_audit(case.folder))
