@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowveil._folder import AREAS, Kind, read_files
+from flowveil._folder import AREAS, Kind, most_error, read_files
 from flowveil._risk.exact.bounds import Bounds
 from flowveil._risk.exact.certain import find_told
 from flowveil._risk.exact.equations import list_figures, reduce_equations
@@ -79,6 +79,8 @@ def _alone(files: Files) -> str | None:
     promise = files.manifest["promise"]
     if "shapes" in promise:
         return "areas are rectangles of degrees"
+    if most_error(promise):
+        return "numbers are rounded or changed"
     return "volumes are lower bounds" if promise.get("volumes") != "exact" else None
 
 
