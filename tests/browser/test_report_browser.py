@@ -15,7 +15,6 @@ import shapely
 
 import flowveil as fv
 from flowveil import trajectories
-from flowveil._cli.commands import run
 from flowveil._folder import Files, Kind
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 from tests.browser.chromium import open_page
@@ -237,31 +236,6 @@ def square_kilometers(areas, side):
 
     geod = Geod(ellps="WGS84")
     return {name: abs(geod.geometry_area_perimeter(shape)[0]) / 1e6 for name, shape in shapes(areas, side).items()}
-
-
-def ranks(values):
-    """Return ranks, the mean of their ranks for equal values."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2)[place]
-
-
-@pytest.mark.slow
-def test_the_map_tells_the_truth(browser, tmp_path):
-    """Over all cells of the demo's grid with a departure, the first map ranks them much as the truth does."""
-    import h3
-
-    assert run(["demo", "-o", str(tmp_path / "demo")]) == 0
-    trips = pq.read_table(tmp_path / "demo.trips.parquet")
-    starts = zip(trips["start_lat"].to_pylist(), trips["start_lon"].to_pylist(), strict=True)
-    true = Counter(h3.latlng_to_cell(lat, lon, 9) for lat, lon in starts)
-    with open_page(browser, (tmp_path / "demo" / "report.html").as_uri(), **WIDE) as page:
-        page.wait_for_function("window.flowveil")
-        shown = page.evaluate(
-            "(places) => places.map(([lat, lon]) => flowveil.density(lon, lat))",
-            [h3.cell_to_latlng(cell) for cell in true],
-        )
-
-    assert np.corrcoef(ranks(list(true.values())), ranks(shown))[0, 1] >= 0.6
 
 
 def test_switch_layers(opened):

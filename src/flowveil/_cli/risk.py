@@ -25,6 +25,12 @@ def risk(
         list[Path] | None,
         typer.Option("--and", metavar="DIR", help="Another release of the same data (several: repeat)."),
     ] = None,
+    margins: Annotated[
+        str | None, typer.Option("--with", metavar="TABLE", help="Figures known from elsewhere: CSV or Parquet.")
+    ] = None,
+    narrow: Annotated[
+        int | None, typer.Option(metavar="N", help="Tell of hidden trips that are known to within fewer than N.")
+    ] = None,
     against: Annotated[
         str | None, typer.Option("--against", metavar="INPUT", help="The trips: figures are then private.")
     ] = None,
@@ -32,6 +38,7 @@ def risk(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    sensitive: options.SensitiveFile = None,
     attacks: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these attacks.")] = None,
     fail_on: Annotated[
         str | None, typer.Option("--fail-on", metavar="VERDICT", help="Exit 1 from this verdict on: tells or breaks.")
@@ -45,7 +52,8 @@ def risk(
         doing("attacking")
         trips = options.with_query(against, query)
         given = {"zones": zones, "columns": columns, "where": where}
-        result = fv.risk(folder, trips, beside=beside or (), attacks=attacks, **given, progress=doing)
+        known = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
+        result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
 from flowveil._folder.files import check_file, check_folder, make_private, new_file, new_folder
+from flowveil._folder.fingerprint import fingerprint_files
 from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind
-from flowveil._folder.names import BESIDE, MANIFEST, REPORT
+from flowveil._folder.names import AUDIT, BESIDE, MANIFEST, REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +63,8 @@ def write_folder(
 
     private: files beside the folder, by what their names add to its name, readable by their owner only. A table becomes
     Parquet, a dict becomes JSON, text stays text. Private files of an earlier release at the same place are removed:
-    nothing of it may pass for a part of the new one. report: makes the report of these files, which is then added.
+    nothing of it may pass for a part of the new one. The audit file is told the hashes of what is in the folder.
+    report: makes the report of these files, which is then added.
     """
     folder = check_target(path, overwrite=overwrite)
     contents: dict[str, Content] = {**files.tables, MANIFEST: files.manifest}
@@ -71,8 +73,10 @@ def write_folder(
     with new_folder(lambda: check_target(path, overwrite=overwrite), 0o755, BESIDE) as new:
         for name, content in contents.items():
             _write_content(content, new / name)
+        written = fingerprint_files(str(new / name) for name in (MANIFEST, *files.tables))
         for ending, content in private.items():
-            _write_content(content, make_private(new.with_name(ending)))
+            told = {**content, "files": written} if ending == AUDIT and isinstance(content, Mapping) else content
+            _write_content(told, make_private(new.with_name(ending)))
     return folder
 
 

@@ -123,7 +123,7 @@ def _partition(
     order = np.arange(count)
     start, end, box = np.zeros(count, np.int64), np.zeros(count, np.int64), np.empty((count, 2, AXES), np.int64)
     end[0], box[0] = count, frame
-    waiting, regions, tick = 1, 0, 1
+    waiting, regions, tick = 1, 0, np.int64(1)
     whole = np.empty(AXES)
     for axis in range(AXES):
         whole[axis] = max(points[axis].max() - points[axis].min(), 1)

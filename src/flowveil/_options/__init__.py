@@ -7,18 +7,25 @@ from flowveil._options.crowds import (
     DEFAULT_LOSS,
     LARGEST_CROWD,
     PRESETS,
+    SHARE_UNIT,
     choose_k,
+    parse_hide_choice,
     parse_k,
     parse_k_weight,
     parse_max_gbar,
+    parse_max_share,
     parse_max_suppression,
     parse_min_tiles,
+    parse_rounding,
+    parse_sensitive_tiles,
+    parse_support,
     parse_users,
 )
 from flowveil._options.description import DescriptionOptions, parse_description
 from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
-from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons
+from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons, weak_epsilon
+from flowveil._options.secret import draw_secret, read_secret
 from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
 from flowveil._options.values import (
     LARGEST_NUMBER,
@@ -49,12 +56,14 @@ __all__ = [
     "MANY",
     "PRESETS",
     "REST",
+    "SHARE_UNIT",
     "DescriptionOptions",
     "Keywords",
     "check_flag",
     "check_memory",
     "check_path",
     "choose_k",
+    "draw_secret",
     "has_several_ways",
     "parse_bbox",
     "parse_bound",
@@ -64,9 +73,11 @@ __all__ = [
     "parse_description",
     "parse_epsilon",
     "parse_epsilons",
+    "parse_hide_choice",
     "parse_k",
     "parse_k_weight",
     "parse_max_gbar",
+    "parse_max_share",
     "parse_max_suppression",
     "parse_memory",
     "parse_meters",
@@ -75,11 +86,16 @@ __all__ = [
     "parse_names",
     "parse_number",
     "parse_pairs",
+    "parse_rounding",
+    "parse_sensitive_tiles",
+    "parse_support",
     "parse_text",
     "parse_timezone",
     "parse_users",
     "parse_whole",
     "parse_wholes",
+    "read_secret",
     "shown",
     "spelled",
+    "weak_epsilon",
 ]

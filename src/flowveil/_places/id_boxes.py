@@ -8,7 +8,7 @@ import h3.api.numpy_int as h3
 import numpy as np
 
 from flowveil._errors import InputError
-from flowveil._places.axial import coordinates
+from flowveil._places.axial import coordinate_bits, coordinates
 from flowveil._places.h3index import MAX_RESOLUTION
 
 if TYPE_CHECKING:
@@ -18,22 +18,46 @@ if TYPE_CHECKING:
 
     Bounds = tuple[tuple[int, int], ...]  # from and to before, by axis
 
-_EVERYWHERE = ((-(2**62), 2**62),) * 3
-_PLACE = {digit: place for place, digit in enumerate("1345260")}  # of children, so that groups of h3-binary are runs
+_ALL = (-(2**62), 2**62)
+_EVERYWHERE = (_ALL,) * 3
+_DIGITS = "1345260"  # of children, in the order in which groups of h3-binary are runs
+_PLACE = {digit: place for place, digit in enumerate(_DIGITS)}
 _TOP = "world"
 
 
-def boxes_of_ids(areas: Sequence[str]) -> tuple[IntArray, IntArray]:
+def boxes_of_ids(areas: Sequence[str], resolution: int | None = None) -> tuple[IntArray, IntArray]:
     """Return where areas of a grid begin and end, one row an area and one column an axis; the top holds all.
 
     All must be of one grid and hierarchy: H3 cells and groups of them, squares, or rectangles of a lattice of either.
+    resolution: of the H3 grid; with it the longest side of a lattice is known as the one that holds all coordinates.
     """
     on_lattice = any(area.startswith("l:") for area in areas)
-    bounds = np.array([_bounds(area, on_lattice=on_lattice) for area in areas], np.int64).reshape(-1, 3, 2)
-    return bounds[:, :, 0], bounds[:, :, 1]
+    longest = None if resolution is None else coordinate_bits(resolution)
+    bounds = [_bounds(area, longest, on_lattice=on_lattice) for area in areas]
+    edges = np.array(bounds, np.int64).reshape(-1, 3, 2)
+    return edges[:, :, 0], edges[:, :, 1]
 
 
-def _bounds(area: str, *, on_lattice: bool) -> Bounds:
+def runs_of_ids(areas: Sequence[str], resolution: int) -> tuple[IntArray, IntArray]:
+    """Return where areas of the trees of H3 begin and end among all cells of a resolution, numbered along the trees."""
+    size = 7 ** (MAX_RESOLUTION - resolution)
+    low, high = boxes_of_ids(areas)
+    return low[:, 1] // size, high[:, 1] // size
+
+
+def lattice_of_runs(numbers: IntArray, resolution: int) -> IntArray:
+    """Return base cell and two coordinates on the lattice of cells that are numbered along the trees, a row each."""
+    digit = np.array([int(character) for character in _DIGITS], np.uint64)
+    cells = np.zeros(len(numbers), np.uint64)
+    path = numbers
+    for level in range(resolution, 0, -1):
+        cells |= digit[path % 7] << np.uint64(3 * (MAX_RESOLUTION - level))
+        path = path // 7
+    _, u, v = coordinates(cells, resolution)
+    return np.column_stack([path, u, v])
+
+
+def _bounds(area: str, longest: int | None, *, on_lattice: bool) -> Bounds:
     if area == _TOP:
         return _EVERYWHERE
     kind, _, numbers = area.rpartition(":")
@@ -44,7 +68,10 @@ def _bounds(area: str, *, on_lattice: bool) -> Bounds:
         if kind == "l":
             *block, wide, high, x, y = map(int, numbers.split("/"))
             base = block[0] if block else 0
-            return (base, base + 1), _run(x, wide), _run(y, high)
+            sides = [
+                _ALL if block and power == longest else _run(place, power) for place, power in ((x, wide), (y, high))
+            ]
+            return (base, base + 1), sides[0], sides[1]
         return _lattice_cell(area) if on_lattice else _tree_cell(kind or numbers, numbers if kind else "")
     except (ValueError, KeyError):
         raise InputError(f"{area!r} is not the id of an area of a grid", "flowveil verify says what is wrong") from None

@@ -96,9 +96,10 @@ def reconstruct_flows(content: Release | NoisyRelease, zones: ZonesLike) -> Reco
     trips = counted["trips"].to_numpy()
     noisy = content.manifest["promise"]["kind"] == NOISE
     flows = _estimate(published, keys, sides, table.ids, noisy=noisy)
-    return Reconstruction(
-        flows, round(trips.sum()), float(trips @ inside), _notes(table, sides, noisy=noisy), _names(table)
-    )
+    notes = _notes(table, sides, noisy=noisy)
+    if base := content.manifest["promise"].get("rounding"):
+        notes = (*notes, f"published numbers are rounded to multiples of {base}, so estimates are of rounded numbers")
+    return Reconstruction(flows, round(trips.sum()), float(trips @ inside), notes, _names(table))
 
 
 def _names(zones: ZoneTable) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import shapely
 
 from flowveil._arrays import filled, texts
-from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES, key_columns
+from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES, key_columns, most_error
 from flowveil._places import meters_between
 from flowveil._remainders import even
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
@@ -51,7 +51,7 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) 
         remainder=np.array(flows[REMAINDER].to_pylist(), bool) if "remainders" in manifest["promise"] else None,
         spread=_spread_remainders(flows, areas, manifest, ends) if "remainders" in manifest["promise"] else None,
         labels=_labels(areas),
-        deviation=laplace_deviation(floats(flows["scale"])) if manifest["promise"]["kind"] == NOISE else None,
+        deviation=_deviation(flows, manifest["promise"]),
     )
 
 
@@ -62,6 +62,17 @@ def _spread_remainders(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, 
     scaled = np.flatnonzero(more)
     rows = np.concatenate([scaled, inner])
     return Spread(np.concatenate([scaled, outer]), ends[0][rows], ends[1][rows], np.concatenate([more[scaled], less]))
+
+
+def _deviation(flows: pa.Table, promise: Mapping[str, Json]) -> FloatArray | None:
+    """Return how far numbers may be off, as a standard deviation: that of noise, or what shows the bound as an error.
+
+    Numbers that were rounded are off by less than their base: pages show an error of ERROR deviations.
+    """
+    if promise["kind"] == NOISE:
+        return laplace_deviation(floats(flows["scale"]))
+    error = most_error(promise)
+    return np.full(flows.num_rows, error / ERROR) if error else None
 
 
 def laplace_deviation(scale: FloatArray) -> FloatArray:
@@ -92,28 +103,31 @@ def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
     scene = scene.without_totals()
     trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
     rest = _touches(scene, ELSEWHERE)
+    told = f", rounded to {base}s" if (base := manifest["promise"].get("rounding")) else ""
     figures = [
-        Figure("trips", "published trips", int(trips.sum())),
+        Figure("trips", f"published trips{told}", int(trips.sum())),
         Figure("flows", "published flows", len(trips)),
         *_area_counts(scene),
-        Figure("smallest_trips", "fewest trips of a flow", _least(trips)),
-        Figure("median_trips", "trips of a flow, median", middle(trips)),
+        Figure("smallest_trips", f"fewest trips of a flow{told}", _least(trips)),
+        Figure("median_trips", f"trips of a flow, median{told}", middle(trips)),
     ]
     if persons is not None:
         unit = _unit(manifest)
         figures += [
-            Figure("smallest_persons", f"smallest crowd: fewest different {unit} of a flow", _least(persons)),
-            Figure("median_persons", f"crowd of a flow, median: different {unit}", middle(persons)),
+            Figure("smallest_persons", f"smallest crowd: fewest different {unit} of a flow{told}", _least(persons)),
+            Figure("median_persons", f"crowd of a flow, median: different {unit}{told}", middle(persons)),
         ]
     if "weight" in scene.amounts:
-        figures.append(Figure("weight", "people represented, summed over trips", int(scene.amounts["weight"].sum())))
+        figures.append(
+            Figure("weight", f"people represented, summed over trips{told}", int(scene.amounts["weight"].sum()))
+        )
     if rest.any():
-        figures.append(Figure("elsewhere_trips", "of these to or from elsewhere", int(trips[rest].sum())))
+        figures.append(Figure("elsewhere_trips", f"of these to or from elsewhere{told}", int(trips[rest].sum())))
     if scene.remainder is not None:
         others = scene.remainder
         figures += [
             Figure("remainders", "of the flows: all other trips, after finer flows inside", int(others.sum())),
-            Figure("remainder_trips", "trips in these", int(trips[others].sum())),
+            Figure("remainder_trips", f"trips in these{told}", int(trips[others].sum())),
         ]
     figures[2:2] = [
         Figure(f"{key.name}_values", f"different values of {key.name}", len(np.unique(key.position)))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from flowveil._charts import table_html
 from flowveil._errors import InputError
 from flowveil._folder import find_release, read_manifest
-from flowveil._options import check_path, parse_choice, parse_names
+from flowveil._options import check_path, parse_choice, parse_names, parse_whole
 from flowveil._risk.attacks import ATTACKS
 from flowveil._risk.case import Case
+from flowveil._risk.exact import read_margins
 from flowveil._risk.finding import VERDICTS
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
     from flowveil._places import ZonesLike
     from flowveil._risk.attacks import Attack
+    from flowveil._risk.exact import MarginsLike
     from flowveil._risk.finding import Finding
     from flowveil._trips import TripsLike
 
@@ -72,6 +74,24 @@ class Risk:
             "skipped": list(self.skipped),
         }
 
+    def in_full(self) -> list[dict[str, Json]]:
+        """Return what a page shows of each finding: what was asked, and what came of it.
+
+        >>> fv.risk("release").in_full()[0]["question"]
+        'Does a flow tell how often one person traveled?'
+        """
+        asked = {attack.name: attack.question for attack in ATTACKS}
+        return [
+            {
+                "question": asked[one.attack],
+                "verdict": one.verdict,
+                "figure": f"{one.figure:,.6g} {one.counted}",
+                "sentence": one.sentence,
+                "advice": one.advice,
+            }
+            for one in self.findings
+        ]
+
     def _repr_html_(self) -> str:
         """Show in a notebook what was found."""
         rows = [(one.attack, one.verdict, f"{one.figure:,g} {one.counted}", one.sentence) for one in self.findings]
@@ -83,20 +103,26 @@ def risk(
     trips: TripsLike | None = None,
     *,
     beside: str | Path | Iterable[str | Path] = (),
+    margins: MarginsLike | None = None,
+    narrow: int | None = None,
     attacks: str | Iterable[str] | None = None,
     zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    sensitive: ZonesLike | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Risk:
     """Attack a release folder of any kind, as a stranger would who knows how it was made.
 
     trips: what the release was made from: with it attacks also say how often they are right, and figures are private.
-    beside: other releases of the same data, which a stranger would read together with this one. attacks: names of
+    beside: other releases of the same data, which a stranger would read together with this one. margins: figures that a
+    stranger knows, a table or a CSV or Parquet file with origin, destination, times and groups (what is missing means
+    all) and trips. narrow: an interval of hidden trips is told of if it is narrower; by default k. attacks: names of
     those to run; by default all that apply. Input options (zones, columns, where) come from the audit file
-    beside the folder unless they are given. progress: is told the question of each attack as it begins.
+    beside the folder unless they are given. sensitive: places (clinics, shelters) that flows should not pin down, as a
+    file or table of points or outlines. progress: is told the question of each attack as it begins.
 
-    >>> for finding in fv.risk("release").findings:
+    >>> for finding in fv.risk("release", attacks="repeats").findings:
     ...     print(finding.attack, finding.verdict)
     repeats tells
     """
@@ -105,10 +131,13 @@ def risk(
     case = Case(
         find_release(release),
         tuple(find_release(Path(check_path(other, "beside"))) for other in others),
+        None if margins is None else read_margins(margins),
+        None if narrow is None else parse_whole(narrow, "narrow", "narrow is a whole number of trips from 1 on"),
         trips=trips,
         zones=zones,
         columns=columns,
         where=where,
+        sensitive=sensitive,
     )
     if trips is None and (zones is not None or columns or where):
         raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._folder import FLOWS, read_files
+from flowveil._folder import FLOWS, most_error, read_files
 from flowveil._release import read_flows, recount, retrace
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ class Case:
     folder: Path
     beside: tuple[Path, ...] = ()  # other releases of the same data
     margins: pa.Table | None = None  # figures known from elsewhere: origin, destination (either may be null), trips
+    narrow: int | None = None  # the width of an interval from which on it is no news; by default k
     trips: TripsLike | None = None  # the input: private
     zones: ZonesLike | None = None
     columns: str | Mapping[str, str] | None = None
     where: str | None = None
+    sensitive: ZonesLike | None = None  # places that flows must not pin down
 
     @cached_property
     def files(self) -> Files:
@@ -50,6 +52,11 @@ class Case:
     def k(self) -> int:
         """The least crowd that the manifest promises; of a release with noise there is none."""
         return int(self.files.manifest["promise"]["k"])
+
+    @property
+    def slack(self) -> int:
+        """By how much a published number may differ from the true one."""
+        return most_error(self.files.manifest["promise"])
 
     @property
     def counts_persons(self) -> bool:

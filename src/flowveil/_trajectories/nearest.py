@@ -84,7 +84,7 @@ def list_rows(
     """Fill the lists of rows first, first + step, ... with larger ids."""
     values, ids, counts, cut_value, cut_id = lists.values, lists.ids, lists.counts, lists.cut_value, lists.cut_id
     for row in range(first, last, step):
-        counts[row], seen = list_row(state, row, row + 1, 1, values[row], ids[row])
+        counts[row], seen = list_row(state, row, row + 1, np.int64(1), values[row], ids[row])
         if seen > counts[row]:
             cut_value[row], cut_id[row] = values[row, counts[row] - 1], ids[row, counts[row] - 1]
         else:

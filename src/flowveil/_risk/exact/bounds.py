@@ -1,0 +1,153 @@
+"""What equations over non-negative whole numbers leave open: the least and the most of any set of cells."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._risk.exact.equations import contradiction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scipy.sparse import csr_array
+
+    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._risk.exact.equations import Block
+
+_MOST_WHOLE = 300  # cells up to which solutions in whole numbers are asked for, where others may lie beyond them
+_NEARLY = 1e-5  # what the solver may be wrong by
+_MOST_ROUNDS = 60  # of propagation; those left out make intervals wider than need be, never wrong
+
+
+class Bounds:
+    """Intervals of cells of one block.
+
+    propagated: where no cells and equations form a ring, going from equation to equation finds the exact intervals of
+    cells, and linear programs those of sets. network: every cell is in two equations at most, and the equations fall into two kinds of which no cell is in two:
+    then corners of what is possible are whole, and linear programs are exact. Otherwise small blocks are solved in whole
+    numbers; of others intervals may be wider than the exact ones, and never narrower.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.count = len(block.cells)
+        self.low, self.high = self._propagate()
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether no ring of cells and equations is there: they hang together with as few links as can be."""
+        return sum(map(len, self.block.rows)) == len(self.block.rows) + self.count - 1
+
+    @cached_property
+    def is_network(self) -> bool:
+        """Whether equations are of two kinds such that no cell is in two of one kind."""
+        holders = self._holders()
+        if any(len(rows) > 2 for rows in holders):
+            return False
+        kind = {0: False}
+        beside: list[list[int]] = [[] for _ in self.block.rows]
+        for rows in holders:
+            if len(rows) == 2:
+                beside[rows[0]].append(rows[1])
+                beside[rows[1]].append(rows[0])
+        waiting = [0]
+        while waiting:
+            row = waiting.pop()
+            for other in beside[row]:
+                if other not in kind:
+                    kind[other] = not kind[row]
+                    waiting.append(other)
+                elif kind[other] == kind[row]:
+                    return False
+        return True
+
+    @property
+    def whole(self) -> bool:
+        """Whether whole numbers must be asked for."""
+        return not self.is_tree and not self.is_network and self.count <= _MOST_WHOLE
+
+    @property
+    def how(self) -> str:
+        """How intervals are found; all but "linear" are exact."""
+        if len(self.block.rows) == 1:
+            return "single"
+        if self.is_tree:
+            return "propagated"
+        return "network" if self.is_network else "whole" if self.whole else "linear"
+
+    @cached_property
+    def matrix(self) -> csr_array:
+        """Equations (rows) by cells."""
+        from scipy.sparse import csr_array  # noqa: PLC0415  slow to import
+
+        edges = np.cumsum([0, *(len(row) for row in self.block.rows)])
+        cells = np.array([cell for row in self.block.rows for cell in row], np.int64)
+        return csr_array((np.ones(len(cells)), cells, edges), shape=(len(self.block.rows), self.count))
+
+    def interval(self, cells: Sequence[int]) -> tuple[int, int]:
+        """Return the least and the most trips of some cells together."""
+        weight = np.zeros(self.count)
+        weight[list(cells)] = 1
+        if len(cells) == 1 and self.is_tree:
+            return int(self.low[cells[0]]), int(self.high[cells[0]])
+        return (
+            math.ceil(weight @ self.table(weight) - _NEARLY),
+            math.floor(weight @ self.table(-weight) + _NEARLY),
+        )
+
+    def table(self, cost: FloatArray, cap: FloatArray | None = None) -> FloatArray:
+        """Return trips by cell that agree with all equations and cost least; cap: beyond it a cell costs nothing."""
+        from scipy.optimize import Bounds as Limits  # noqa: PLC0415  slow to import
+        from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415
+        from scipy.sparse import csr_array, eye_array, hstack, vstack  # noqa: PLC0415
+
+        trips = np.array(self.block.trips, np.float64)
+        high = self.high.astype(np.float64)
+        constraints = [LinearConstraint(self.matrix, trips, trips)]
+        if cap is not None:  # a variable more for each cell: what counts of it
+            empty = csr_array(self.matrix.shape)
+            beyond = hstack([eye_array(self.count), -eye_array(self.count)])
+            constraints = [
+                LinearConstraint(csr_array(hstack([self.matrix, empty])), trips, trips),
+                LinearConstraint(csr_array(vstack([beyond])), 0, np.inf),
+            ]
+            cost = np.concatenate([np.zeros(self.count), cost])
+            high = np.concatenate([high, np.minimum(cap, high)])
+        result = milp(
+            cost,
+            constraints=constraints,
+            bounds=Limits(np.zeros(len(cost)), high),
+            integrality=np.ones(len(cost)) if self.whole else None,
+        )
+        if result.x is None:
+            raise contradiction()
+        return np.asarray(result.x[: self.count], np.float64)
+
+    def _holders(self) -> list[list[int]]:
+        """Return by cell the equations it is in."""
+        holders: list[list[int]] = [[] for _ in range(self.count)]
+        for number, row in enumerate(self.block.rows):
+            for cell in row:
+                holders[cell].append(number)
+        return holders
+
+    def _propagate(self) -> tuple[IntArray, IntArray]:
+        """Return intervals that follow from one equation at a time, again and again."""
+        rows = [np.array(row, np.int64) for row in self.block.rows]
+        low = np.zeros(self.count, np.int64)
+        high = np.full(self.count, max(self.block.trips), np.int64)
+        for _ in range(_MOST_ROUNDS if not self.is_tree else len(rows) + 1):
+            before = low.copy(), high.copy()
+            for row, trips in zip(rows, self.block.trips, strict=True):
+                least, most = low[row], high[row]
+                high[row] = np.minimum(most, trips - (least.sum() - least))
+                low[row] = np.maximum(least, trips - (most.sum() - most))
+            if (low > high).any():
+                raise contradiction()
+            if (low == before[0]).all() and (high == before[1]).all():
+                break
+        return low, high

@@ -1,0 +1,115 @@
+"""What a block tells of fewer than a crowd: sets of cells that hold somebody for certain, and narrow intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flowveil._risk.exact.unions import find_union
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._risk.exact.bounds import Bounds
+
+_BELOW = 1e-3
+_MOST_SETS = 100  # found in one block
+_ROUNDS = 6  # of programs for many cells at once
+
+
+class Told(NamedTuple):
+    """What is known of one block."""
+
+    certain: tuple[tuple[tuple[int, ...], int, int], ...]  # disjoint sets of cells of 1 to k - 1: cells, least and most
+    narrow: tuple[tuple[int, int, int], ...]  # cells with a narrow interval: cell, least and most
+
+
+def find_told(bounds: Bounds, k: int, narrow: int, given: Sequence[tuple[int, ...]] = ()) -> Told:
+    """Return what equations tell of fewer than k trips.
+
+    narrow: an interval of fewer numbers apart is told of, if it is below k in part. given: sets of cells whose trips
+    were known before, so that they are no news.
+    """
+    low, high, settled = _sharpen(bounds, k, narrow)
+    is_narrow = settled & (low < k) & (high > 0) & (high - low < narrow)
+    certain = _search(bounds, np.flatnonzero(settled & (high < k) & (high > 0)), k, given)
+    told = {cell for cells, _, _ in certain for cell in cells} | {cells[0] for cells in given if len(cells) == 1}
+    return Told(
+        tuple(certain),
+        tuple(
+            (cell, int(low[cell]), int(high[cell])) for cell in np.flatnonzero(is_narrow).tolist() if cell not in told
+        ),
+    )
+
+
+def _sharpen(bounds: Bounds, k: int, narrow: int) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return intervals of cells, and of which they are exact; others are known to be neither narrow nor below k.
+
+    Two tables that agree with all equations show how wide an interval is at least: those of many cells are found at once.
+    """
+    low, high = bounds.low.copy(), bounds.high.copy()
+    if bounds.is_tree:
+        return low, high, np.ones(bounds.count, bool)
+    least, most = np.full(bounds.count, np.inf), np.full(bounds.count, -np.inf)
+
+    def is_open() -> BoolArray:
+        wide = (most - least > narrow - 1 + _BELOW) & (most > k - 1 + _BELOW)
+        return ~(wide | (low >= k) | (low == high))
+
+    def note(table: FloatArray) -> None:
+        np.minimum(least, table, out=least)
+        np.maximum(most, table, out=most)
+
+    for _ in range(_ROUNDS):
+        waiting = is_open()
+        if not waiting.any():
+            break
+        note(bounds.table(waiting.astype(np.float64)))
+        still = is_open()
+        note(bounds.table(-still.astype(np.float64), np.maximum(k, np.where(np.isfinite(least), least, 0) + narrow)))
+        if is_open().sum() > 0.9 * waiting.sum():
+            break
+    exact = low == high
+    for cell in np.flatnonzero(is_open()).tolist():
+        low[cell], high[cell] = bounds.interval([cell])
+        exact[cell] = True
+    return low, high, exact
+
+
+def _search(
+    bounds: Bounds, small: IntArray, k: int, given: Sequence[tuple[int, ...]]
+) -> list[tuple[tuple[int, ...], int, int]]:
+    """Return disjoint sets of small cells with 1 to k - 1 trips; none only if there is no such set."""
+    found: list[tuple[tuple[int, ...], int, int]] = []
+    known = set(given)
+    left = set(small.tolist())
+    for row, trips in zip(bounds.block.rows, bounds.block.trips, strict=True):
+        if 0 < trips < k and left.issuperset(row) and row not in known:
+            found.append((row, trips, trips))
+            left -= set(row)
+    while left and len(found) < _MOST_SETS:
+        if not known and bounds.interval(sorted(left))[0] == 0:
+            break
+        cells = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
+        if cells is None:
+            break
+        cells = _shrink(bounds, cells, known)
+        least, most = bounds.interval(cells)
+        if cells in known or not 1 <= least <= most < k:  # given, or an error of rounding
+            known.add(cells)
+            continue
+        found.append((cells, least, most))
+        left -= set(cells)
+    return found
+
+
+def _shrink(bounds: Bounds, cells: list[int], known: set[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return a part of a set that holds somebody for certain, of which no part does."""
+    kept = list(cells)
+    for cell in cells:
+        fewer = [other for other in kept if other != cell]
+        if fewer and tuple(fewer) not in known and bounds.interval(fewer)[0] >= 1:
+            kept = fewer
+    return tuple(kept)
