@@ -10,7 +10,7 @@ import typer
 import flowveil as fv
 from flowveil._cli import options
 from flowveil._cli.terminal import print_json, progress, show
-from flowveil._options import parse_choice
+from flowveil._options import Keywords, parse_choice
 from flowveil._risk import VERDICTS
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def risk(
     with progress() as doing:
         doing("attacking")
         trips = options.with_query(against, query)
-        given = {"zones": zones, "columns": columns, "where": where}
-        known = {"beside": beside or (), "margins": margins, "narrow": narrow}
+        given: Keywords = {"zones": zones, "columns": columns, "where": where}
+        known: Keywords = {"beside": beside or (), "margins": margins, "narrow": narrow}
         result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())

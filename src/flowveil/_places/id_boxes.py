@@ -46,7 +46,7 @@ def runs_of_ids(areas: Sequence[str], resolution: int) -> tuple[IntArray, IntArr
 
 
 def lattice_of_runs(numbers: IntArray, resolution: int) -> IntArray:
-    """Return where cells that are numbered along the trees stand on the lattice: base cell and two coordinates a row."""
+    """Return where cells numbered along the trees stand on the lattice: base cell and two coordinates a row."""
     digit = np.array([int(character) for character in _DIGITS], np.uint64)
     cells = np.zeros(len(numbers), np.uint64)
     path = numbers
@@ -68,7 +68,9 @@ def _bounds(area: str, longest: int | None, *, on_lattice: bool) -> Bounds:
         if kind == "l":
             *block, wide, high, x, y = map(int, numbers.split("/"))
             base = block[0] if block else 0
-            sides = [_ALL if block and power == longest else _run(place, power) for place, power in ((x, wide), (y, high))]
+            sides = [
+                _ALL if block and power == longest else _run(place, power) for place, power in ((x, wide), (y, high))
+            ]
             return (base, base + 1), sides[0], sides[1]
         return _lattice_cell(area) if on_lattice else _tree_cell(kind or numbers, numbers if kind else "")
     except (ValueError, KeyError):

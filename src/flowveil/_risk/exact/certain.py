@@ -60,10 +60,10 @@ def _search(
     while left and len(found) < _MOST_SETS and not (found and bounds.count > _LARGE):
         if not known and bounds.interval(sorted(left))[0] == 0:
             break
-        cells = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
-        if cells is None:
+        union = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
+        if union is None:
             break
-        cells = _shrink(bounds, cells, known)
+        cells = _shrink(bounds, union, known)
         least, most = bounds.interval(cells)
         if cells in known or not 1 <= least <= most < k:  # given, or an error of rounding
             known.add(cells)

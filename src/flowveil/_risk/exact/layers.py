@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from flowveil._arrays import texts
 from flowveil._errors import InputError
@@ -15,6 +14,8 @@ from flowveil._risk.exact.moments import read_moments
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+
+    import pyarrow as pa
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._folder import Files
@@ -94,9 +95,7 @@ def read_layers(files: Files, source: str) -> list[Layer]:
     total = np.array([all(value == TOTAL for value in row) for row in _rows(table, groups)], bool)
     whole = layer.take(np.flatnonzero(total))
     whole.slots.update({f"column {name}": [None] * len(whole) for name in groups})
-    totals = Layer(
-        f"totals of {source}", whole.ends, whole.slots, whole.trips, whole.names, whole.persons, whole.rest
-    )
+    totals = Layer(f"totals of {source}", whole.ends, whole.slots, whole.trips, whole.names, whole.persons, whole.rest)
     return [layer.take(np.flatnonzero(~total)), totals]
 
 

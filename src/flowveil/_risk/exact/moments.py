@@ -32,9 +32,7 @@ def read_moments(options: Mapping[str, Json], table: pa.Table) -> tuple[str, lis
     )
 
 
-def place_moments(
-    steps: TimeSteps, start: list[int | None], end: list[int | None] | None
-) -> tuple[str, list[Part]]:
+def place_moments(steps: TimeSteps, start: list[int | None], end: list[int | None] | None) -> tuple[str, list[Part]]:
     """Return the axis of times from a beginning to before an end, by default that of its step, and where they lie.
 
     Hours of a day are hours of all days of a week. Times that were cut by different clocks lie on different axes, as

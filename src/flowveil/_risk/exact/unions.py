@@ -1,9 +1,9 @@
 """A union of cells that holds somebody for certain, but fewer than a crowd, if there is one.
 
-In a network, and where blocks are large, one program finds it. The most trips of a set are, by the duality of linear programs,
-the least sum of equations that covers it; the fewest are the largest sum of equations within it. So what is sought is a
-set, a covering sum below k, and a sum within the set above 0. In other blocks whole numbers may tell more: there a set
-is guessed that fits some tables, and every table that it does not fit is kept for the next guess.
+In a network, and where blocks are large, one program finds it. The most trips of a set are, by the duality of linear
+programs, the least sum of equations that covers it; the fewest are the largest sum of equations within it. So what is
+sought is a set, a covering sum below k, and a sum within the set above 0. In other blocks whole numbers may tell more:
+there a set is guessed that fits some tables, and every table that it does not fit is kept for the next guess.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _guess(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, 
     ones = np.ones(len(small))
     fits.append(LinearConstraint(ones[None], 1, np.inf))
     while True:
-        result = milp(ones, constraints=fits, integrality=ones, bounds=Limits(0 * ones, ones))
+        result = milp(ones, constraints=fits, integrality=np.ones(len(small), np.int64), bounds=Limits(0 * ones, ones))
         if result.x is None:
             return None
         cells = [cell for cell, value in zip(small, result.x, strict=True) if value > 0.5]
@@ -75,7 +75,7 @@ def _solve(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, 
     result = milp(
         is_set,
         constraints=constraints,
-        integrality=is_set,
+        integrality=is_set.astype(np.int64),
         bounds=Limits(np.where(is_set > 0, 0, -_MOST_TIMES), np.where(is_set > 0, 1, _MOST_TIMES)),
     )
     if result.x is None:
