@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
-PYTEST := -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder
+PYTEST := -m pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
+QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo check test test-lowest lint tools bench pictures changelog release clean
@@ -28,16 +29,20 @@ $(VENV)/.installed-test: $(SOURCES) | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/flowveil demo -o flowveil-demo --overwrite
 
-# What is done in a minute and a half: everything but Spark, browsers and tests that take seconds.
-check: lint
-	$(BIN)/python $(PYTEST) -m "not slow"
+# Types are checked beside the tests: by itself mypy would leave cores idle.
+style = $(BIN)/ruff check . && $(BIN)/ruff format --check .
+both = $(style) && { $(BIN)/mypy & types=$$!; $(BIN)/python $(PYTEST) $(1); tests=$$?; wait $$types && exit $$tests; }
 
-test: lint tools
-	$(BIN)/python $(PYTEST)
+# What is done in a minute and a half: everything but Spark, browsers and tests that take seconds.
+check: $(VENV)/.installed-test
+	$(call both,$(QUICK))
+
+test: $(VENV)/.installed-test tools
+	$(call both)
 
 # The same as check with the lowest versions that pyproject.toml promises, in an environment of its own.
 test-lowest: $(VENV)-lowest/.installed
-	$(VENV)-lowest/bin/python $(PYTEST) -m "not slow"
+	$(VENV)-lowest/bin/python $(PYTEST) $(QUICK)
 
 $(VENV)-lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv --clear $(VENV)-lowest
@@ -47,8 +52,7 @@ $(VENV)-lowest/.installed: pyproject.toml
 	@touch $@
 
 lint: $(VENV)/.installed-test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(style)
 	$(BIN)/mypy
 
 # What some tests drive: a browser, Java for Spark, a database server. Where they cannot be had, these tests are skipped.

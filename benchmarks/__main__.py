@@ -27,6 +27,7 @@ NAMES = [
     "thresholds",
     "memory",
     "map",
+    "frames",
     "scale",
 ]
 

@@ -322,6 +322,18 @@ class TestUploads:
         assert job["state"] == "failed"
         assert "6,000,000 rows" in job["error"]
 
+    def test_arrow_that_unfolds(self, app, tmp_path):
+        """A few hundred bytes of Arrow that claim billions of rows are refused, and nothing is left behind."""
+        schema = pa.schema({"start_lon": pa.null()})
+        with pa.ipc.new_file(tmp_path / "trips.arrow", schema) as writer:
+            for _ in range(2):
+                writer.write_batch(pa.record_batch([pa.nulls(1_500_000_000)], schema=schema))
+
+        job = app.wait(app.start(f"columns/{app.give(tmp_path / 'trips.arrow')}"))
+
+        assert (job["state"], job["result"]) == ("failed", None)
+        assert job["error"] == "the file claims 3,000,000,000 rows"
+
     @pytest.mark.slow
     def test_compressed_text_that_unfolds(self, app):
         """Sixty kilobytes that become sixty megabytes of one line end in an error."""
@@ -477,11 +489,11 @@ class TestJobs:
 
     def test_frontier(self, app, city_trips):
         """The frontier of the page is the frontier of the library."""
-        settings = {"trips": app.give(city_trips), "grid": "h3:8", "unit": "person_id", "k": 5}
+        settings = {"trips": app.give(city_trips), "grid": "h3:6", "unit": "person_id", "k": 5}
 
         job = app.wait(app.start("frontier", **settings))
 
-        flows = fv.build_flows(city_trips, "h3:8", unit="person_id")
+        flows = fv.build_flows(city_trips, "h3:6", unit="person_id")
         assert job["result"]["points"] == fv.frontier(flows, k=5, points=40).to_pylist()
 
     def test_problems_are_told(self, app):
@@ -515,10 +527,10 @@ def _alive(process):
 
 
 ASKED = {
-    "mosaic": {"grid": "h3:8", "unit": "person_id", "k": 5, "max_suppression": 0.05, "report": True},
+    "mosaic": {"grid": "h3:7", "unit": "person_id", "k": 5, "max_suppression": 0.05, "report": True},
     "binary": {"grid": "h3:8", "hierarchy": "h3-binary", "method": "nested", "options": {"side": "origin"}},
     "squares": {"grid": "quadtree:500", "bbox": "4.4,50.26,4.82,50.53", "method": "crosscut", "elsewhere": True},
-    "weights": {"grid": "h3:7", "unit": "person_id", "weight": "weight", "k_weight": 400, "loss": "reconstruction"},
+    "weights": {"grid": "h3:6", "unit": "person_id", "weight": "weight", "k_weight": 400, "loss": "reconstruction"},
     "no budget": {"grid": "h3:6", "method": "suppression", "k": 3},
     "divided": {
         "grid": "h3:6",
@@ -528,7 +540,7 @@ ASKED = {
         "by": "sex",
         "k": 3,
     },
-    "preset": {"grid": "h3:7", "unit": "person_id", "preset": "insee-11", "remainders": True},
+    "preset": {"grid": "h3:6", "unit": "person_id", "preset": "insee-11", "remainders": True},
     "totals": {"grid": "h3:6", "unit": "person_id", "by": "sex", "totals": True, "k": 3, "report": True},
     "mapped": {"grid": "h3:7", "columns": {"start_lon": "end_lon", "end_lon": "start_lon"}, "min_tiles": 2},
 }
@@ -653,6 +665,9 @@ class TestReleases:
         assert app.client.get(f"/api/releases/{job['id']}/private-report").status_code == 400
         assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
         assert app.client.get(f"/api/releases/{job['id']}/private-report").status_code == 200
+        found = app.wait(app.start(f"releases/{job['id']}/risk"))["result"]
+        assert found["worst"] in {one["verdict"] for one in found["findings"]}
+        assert all(one["question"] and one["sentence"] for one in found["findings"])
         exported = app.wait(app.start(f"releases/{job['id']}/export/flowmap-blue"))
         with zipfile.ZipFile(io.BytesIO(app.client.get(f"/api/exports/{exported['id']}/zip").content)) as archive:
             assert set(archive.namelist()) == {"flowmap-blue/flows.csv", "flowmap-blue/locations.csv"}
@@ -661,7 +676,7 @@ class TestReleases:
 
     def test_points(self, app, city_trips):
         """What budgets give never leaves out more than they say, and is drawn."""
-        settings = {"trips": app.give(city_trips), "grid": "h3:7", "unit": "person_id", "k": 5}
+        settings = {"trips": app.give(city_trips), "grid": "h3:6", "unit": "person_id", "k": 5}
 
         job = app.wait(app.start("points", **settings, budgets=[0, 0.05, 0.2]))
 
@@ -676,7 +691,7 @@ class TestReleases:
 
     def test_map(self, app, city_trips, tmp_path):
         """The map is that of a notebook: it shows what is in the release, and nothing else; the trips are not in it."""
-        job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:8", unit="person_id"))
+        job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:6", unit="person_id"))
 
         answer = app.client.get(f"/api/maps/{job['id']}/map")
 

@@ -101,7 +101,10 @@ FILES = {
     "truncated Arrow": ("cannot be read", lambda f: [put(f, "t.feather", cut(arrow(f)))]),
     "junk as CSV": ("cannot be read", lambda f: [put(f, "t.csv", np.random.default_rng(1).bytes(4_000))]),
     "CSV in Latin-1": ("UTF-8", lambda f: [put(f, "t.csv", csv(changed(TRIPS, who=["Zoë"] * ROWS)).encode("latin-1"))]),
-    "CSV in UTF-16": ("UTF-8", lambda f: [put(f, "t.csv", csv(TRIPS).encode("utf-16"))]),
+    "CSV half in UTF-16": (
+        "some are not",
+        lambda f: [put(f, "a.csv", csv(TRIPS).encode("utf-16")), put(f, "b.csv", csv(TRIPS))] and [str(f / "*.csv")],
+    ),
     "CSV with a short line": ("as many values", lambda f: [put(f, "t.csv", csv(TRIPS) + "p1,1\n")]),
     "CSV with a long line": ("as many values", lambda f: [put(f, "t.csv", csv(TRIPS) + "p1,1,1,1,1,1,1,1\n")]),
     "CSV with a footer": ("as many values", lambda f: [put(f, "t.csv", csv(TRIPS) + "(40 rows)\n")]),
@@ -531,6 +534,8 @@ class TestPromise:
     @pytest.mark.parametrize(
         ("more", "words"),
         [
+            (["--hierarchy", "h3", "-k", "41"], "k is 41, but the data has 40 trips"),
+            (["--hierarchy", "h3", "-k", "21", "--unit", "person_id"], "k is 21, but the data has 20 persons"),
             (["--method", "odkanon", "-k", "41"], "not enough travelers"),
             (["--method", "odkanon", "-k", "21", "--unit", "person_id"], "not enough travelers"),
             (["--method", "suppression", "-k", "41"], "no flow reaches"),

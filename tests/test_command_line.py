@@ -135,30 +135,6 @@ class TestDocuments:
         assert capsys.readouterr().out.startswith("flowveil 0.")
 
 
-class TestDemo:
-    """The first thing people try."""
-
-    @pytest.mark.slow
-    def test_demo(self, tmp_path, monkeypatch, capsys):
-        """It ends with a verified release and says where it is; it does not replace it unasked."""
-        monkeypatch.chdir(tmp_path)
-
-        assert run(["demo"]) == 0
-
-        out, err = capsys.readouterr()
-        assert err == ""
-        assert "all hold" in out
-        assert str(tmp_path / "flowveil-demo") in out
-        names = ["flowveil-demo", "flowveil-demo.audit.json", "flowveil-demo.trips.parquet"]
-        assert sorted(path.name for path in tmp_path.iterdir()) == names
-        commands = [line.split("flowveil ", 1)[1].split() for line in out.splitlines() if "--against" in line]
-        assert len(commands) == 2
-        for command in commands:
-            assert run(command) == 0
-        assert run(["demo"]) == 2
-        assert "hint: " in capsys.readouterr().err
-
-
 class TestJson:
     """--json prints one JSON value on stdout and nothing else."""
 

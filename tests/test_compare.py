@@ -20,7 +20,7 @@ from flowveil.synthetic import CITY_BBOX
 @pytest.fixture(scope="module")
 def flows(city_trips):
     """Return flows of persons on a quadtree, the kind of places that holds threads and projections."""
-    return fv.build_flows(city_trips, "quadtree:2000", bbox=CITY_BBOX, unit="person_id")
+    return fv.build_flows(city_trips, "quadtree:2000", hierarchy="quadtree", bbox=CITY_BBOX, unit="person_id")
 
 
 @pytest.mark.slow
@@ -119,6 +119,7 @@ def test_laplace_by_hand(city_zone_trips):
     assert "by trips" in row["note"]
 
 
+@pytest.mark.slow
 def test_trips_in_memory(city_trips):
     """Flows of a table in memory can be compared; verifying them by another process cannot be."""
     flows = fv.build_flows(pq.read_table(city_trips), "h3:6", bbox=CITY_BBOX)

@@ -132,7 +132,7 @@ def test_compiled_loops_equal_plain_ones(problem, lam, gap):
     def everything():
         results = []
         for run in problem.cube.runs:
-            opened = near.open_run(splits, run, float(lam), (gap, 1e-9)).opened
+            opened = near.open_run(splits, run, near.decide(splits, run, float(lam)), (gap, 1e-9)).opened
             points, start, stop, finished = front_kernels.find_front(opened, gap, problem.flows.total, terms)
             results.append([column.tolist() for column in opened])
             results.append([column[:stop].tolist() for column in points])

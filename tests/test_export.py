@@ -25,7 +25,8 @@ from flowveil.synthetic import CITY_BBOX
 def release(city_trips, tmp_path_factory):
     """Return the folder of a release between H3 areas, all of which have outlines."""
     folder = tmp_path_factory.mktemp("export") / "out"
-    return fv.anonymize(fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id")).write(folder)
+    flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", bbox=CITY_BBOX, unit="person_id")
+    return fv.anonymize(flows).write(folder)
 
 
 @pytest.fixture(scope="module")

@@ -23,17 +23,17 @@ def city(tmp_path_factory):
     city = City(persons=400, seed=5)
     folder = tmp_path_factory.mktemp("family")
     for ends in ("points", "zones"):
-        pq.write_table(city.trips(6_000, ends=ends), folder / f"{ends}.parquet")
+        pq.write_table(city.trips(4_000, ends=ends), folder / f"{ends}.parquet")
     return folder / "points.parquet", folder / "zones.parquet", city.zones()
 
 
 def test_every_trip_is_counted_once_by_plain_code(city):
     """Each flow counts just the trips between its two areas, of ten persons or more; no trip is in two flows."""
     path, _, _ = city
-    release = fv.anonymize(fv.build_flows(path, "h3:8", hierarchy="lattice", unit="person_id"), k=10)
+    release = fv.anonymize(fv.build_flows(path, "h3:7", hierarchy="lattice", unit="person_id"), k=10)
     trips = pq.read_table(path).to_pylist()
     ends = [
-        tuple(h3.latlng_to_cell(trip[f"{end}_lat"], trip[f"{end}_lon"], 8) for end in ("start", "end"))
+        tuple(h3.latlng_to_cell(trip[f"{end}_lat"], trip[f"{end}_lon"], 7) for end in ("start", "end"))
         for trip in trips
     ]
     inside = collections.defaultdict(set)
@@ -53,12 +53,13 @@ def test_every_trip_is_counted_once_by_plain_code(city):
     assert 1 - counted.mean() == pytest.approx(release.metrics()["suppressed"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mosaic", "nested"])
 def test_more_ways_are_finer(city, method):
     """A lattice is finer than H3's own trees, many trees of zones finer than one; the default is the finest."""
     path, by_zone, zones = city
     gbar = {
-        hierarchy: fv.anonymize(fv.build_flows(path, "h3:8", hierarchy=hierarchy), method, 10).metrics()["gbar"]
+        hierarchy: fv.anonymize(fv.build_flows(path, "h3:7", hierarchy=hierarchy), method, 10).metrics()["gbar"]
         for hierarchy in ("h3", "h3-binary", "lattice", None)
     }
     of_zones = {
@@ -73,7 +74,7 @@ def test_more_ways_are_finer(city, method):
 def test_what_is_left_open_follows_what_is_asked(city):
     """Methods and options that need one tree take one, and say so in the manifest."""
     path, by_zone, zones = city
-    flows = fv.build_flows(path, "h3:7", unit="person_id")
+    flows = fv.build_flows(path, "h3:6", unit="person_id")
 
     def hierarchy(of, **options):
         return fv.anonymize(of, k=5, **options).manifest["options"]["hierarchy"]
@@ -82,10 +83,10 @@ def test_what_is_left_open_follows_what_is_asked(city):
     assert hierarchy(flows, method="odkanon", max_suppression=0.3) == hierarchy(flows, elsewhere=True) == "h3"
     assert hierarchy(fv.build_flows(by_zone, zones=zones)) == "many"
     assert hierarchy(fv.build_flows(by_zone, zones=zones), elsewhere=True) == "ward"
-    assert hierarchy(fv.build_flows(path, "quadtree:2000", bbox=BOX)) == "lattice"
+    assert hierarchy(fv.build_flows(path, "quadtree:4000", bbox=BOX)) == "lattice"
 
 
-@pytest.mark.parametrize("places", ["h3:7", "quadtree:2000", "zones"])
+@pytest.mark.parametrize("places", ["h3:6", "quadtree:4000", "zones"])
 def test_next_month_on_the_same_areas(city, tmp_path, places):
     """The areas of an earlier release serve other trips, whose smallest areas may differ."""
     path, by_zone, zones = city
@@ -109,10 +110,10 @@ def test_next_month_on_the_same_areas(city, tmp_path, places):
 def test_beside_a_release_that_cannot_be_compared(city, tmp_path):
     """What areas that overlap in part tell together is not checked: such a release is refused, with a reason."""
     path, _, _ = city
-    earlier = fv.anonymize(fv.build_flows(path, "h3:7"), k=10).write(tmp_path / "earlier")
+    earlier = fv.anonymize(fv.build_flows(path, "h3:6"), k=10).write(tmp_path / "earlier")
 
     with pytest.raises(InputError, match="several ways"):
-        fv.anonymize(fv.build_flows(path, "h3:7", by="sex"), k=10, beside=earlier, max_suppression=1.0)
+        fv.anonymize(fv.build_flows(path, "h3:6", by="sex"), k=10, beside=earlier, max_suppression=1.0)
 
 
 def test_noise_has_one_tree(city):

@@ -20,7 +20,7 @@ ABLE = [method.name for method in fv.methods() if method.frontier]
 @pytest.fixture(scope="module")
 def flows(city_trips):
     """Flows of the city by person."""
-    return fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id")
+    return fv.build_flows(city_trips, "h3:8", hierarchy="h3", bbox=CITY_BBOX, unit="person_id")
 
 
 @pytest.mark.parametrize("method", ABLE)
@@ -82,7 +82,7 @@ def test_losses_lower_what_they_name(flows):
 
 def test_command_prints_and_draws(city_trips, tmp_path, capsys):
     """`flowveil frontier` prints the table and a chart, and draws an SVG; --json prints the rows alone."""
-    command = ["frontier", str(city_trips), "--grid", "h3:7", "--unit", "person_id", "--points", "6"]
+    command = ["frontier", str(city_trips), "--grid", "h3:6", "--unit", "person_id", "--points", "6"]
 
     assert run([*command, "-o", str(tmp_path / "frontier.svg")]) == 0
     printed = capsys.readouterr().out

@@ -50,9 +50,9 @@ FILES = {"flows.parquet", "areas.parquet", "manifest.json"}
 def trips(tmp_path_factory):
     """Write trips of persons with long ids."""
     path = tmp_path_factory.mktemp("killed") / "trips.parquet"
-    table = City(persons=10_000).trips(150_000)
+    table = City(persons=10_000).trips(75_000)
     ids = [hashlib.sha256(person.encode()).hexdigest() for person in table["person_id"].to_pylist()]
-    pq.write_table(table.set_column(1, "person_id", pa.array(ids)), path, row_group_size=20_000)
+    pq.write_table(table.set_column(1, "person_id", pa.array(ids)), path, row_group_size=10_000)
     return path
 
 

@@ -119,7 +119,7 @@ def test_bits_of_the_probability(scale):
     )
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 60.0, 1e5])
+@pytest.mark.parametrize("epsilon", [1e-9, 60.0, 100.0])
 def test_far_budgets(epsilon):
     """Hardly any budget makes every other pair positive; a huge one none."""
     scale = Ledger(epsilon).scales(np.array([PARTS]))[0]

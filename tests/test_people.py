@@ -100,7 +100,7 @@ def test_without_k_the_single_person_would_be_published(method):
     assert safe.metrics()["below_k"] == 0
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(towns(), st.integers(2, 3), st.sampled_from(METHODS))
 def test_both_ends_have_enough_tiles(trips, min_tiles, method):
     """Every published area of cells holds that many cells of the trips' own ends, counted with h3."""
@@ -156,7 +156,7 @@ class TestAuto:
 
     def test_no_number_of_the_data_is_written(self, city_trips, tmp_path, capsys):
         """The folder holds what was typed; the threshold is on the terminal and in the audit file."""
-        words = ["--grid", "h3:8", "--unit", "person_id", "--weight", "weight", "--k-weight", "auto"]
+        words = ["--grid", "h3:6", "--unit", "person_id", "--weight", "weight", "--k-weight", "auto"]
         assert run(["anonymize", str(city_trips), "-o", str(tmp_path / "out"), *words]) == 0
 
         manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -171,7 +171,7 @@ class TestAuto:
 
     def test_a_broken_promise_is_found(self, city_trips, tmp_path, capsys):
         """A release that protects participants only does not pass as one that protects the population."""
-        flows = fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id", weight="weight")
+        flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", bbox=CITY_BBOX, unit="person_id", weight="weight")
         folder = fv.anonymize(flows, k=5).write(tmp_path / "out")
         manifest = json.loads((folder / "manifest.json").read_text())
         promise = {name: manifest["promise"][name] for name in ("kind", "k", "unit", "volumes", "areas", "weight")}
@@ -207,7 +207,7 @@ class TestPresets:
     @pytest.mark.parametrize("preset", PRESETS)
     def test_sets_k(self, city_trips, tmp_path, preset):
         """The release promises the k of the name, about persons, and does not name the preset."""
-        words = ["--grid", "h3:7", "--unit", "person_id", "--preset", preset]
+        words = ["--grid", "h3:6", "--unit", "person_id", "--preset", preset]
 
         assert run(["anonymize", str(city_trips), "-o", str(tmp_path / "out"), *words]) == 0
 
@@ -233,6 +233,6 @@ class TestPresets:
 
     def test_the_same_k_twice_is_fine(self, city_trips, tmp_path):
         """A preset goes with its own k."""
-        words = ["--grid", "h3:7", "--unit", "person_id", "--preset", "insee-11", "-k", "11"]
+        words = ["--grid", "h3:6", "--unit", "person_id", "--preset", "insee-11", "-k", "11"]
 
         assert run(["anonymize", str(city_trips), "-o", str(tmp_path / "out"), *words]) == 0

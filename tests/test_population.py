@@ -180,9 +180,10 @@ class TestCloseness:
         assert t_closeness(release.published.origin, release.published.destination, areas, 0 * volume) is None
 
 
+@pytest.mark.slow
 def test_protecting_one_side_exposes_the_other(city_trips):
     """The finding of the thesis: each protection leaves flows below the threshold of the other side; both, none."""
-    rows = study(city_trips, {WHOLE: None, "female": "sex = 'female'", "male": "sex = 'male'"}, grid="h3:8")
+    rows = study(city_trips, {WHOLE: None, "female": "sex = 'female'", "male": "sex = 'male'"}, grid="h3:7")
 
     found = {(row["part"], row["protected"]): (row["below_k"], row["below_k_weight"]) for row in rows}
     assert found[WHOLE, "participants"][1] > 0

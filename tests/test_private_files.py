@@ -26,7 +26,7 @@ def made(tmp_path_factory):
     pq.write_table(city.trips(3_000), folder / "trips.parquet")
     pq.write_table(city.zones(), folder / "zones.parquet")
     pq.write_table(phones(20, samples=10), folder / "samples.parquet")
-    release = fv.anonymize(fv.build_flows(folder / "trips.parquet", "h3:7", unit="person_id"))
+    release = fv.anonymize(fv.build_flows(folder / "trips.parquet", "h3:6", unit="person_id"))
     release.write(folder / "flows")
     paths = ["trajectories", "anonymize", str(folder / "samples.parquet"), "-k", "2", BOX]
     assert run([*paths, "-o", str(folder / "paths")]) == 0

@@ -33,10 +33,10 @@ def test_every_method_on_every_kind_of_places(city_trips, city_zone_trips, tmp_p
     """A release by persons verifies against the trips, and evaluate agrees with the release's own metrics."""
     zones = city_zone_trips.with_name("zones.parquet")
     kinds = {
-        "h3": (city_trips, {"grid": "h3:8", "bbox": CITY_BBOX}),
+        "h3": (city_trips, {"grid": "h3:8", "hierarchy": "h3", "bbox": CITY_BBOX}),
         "h3-binary": (city_trips, {"grid": "h3:8", "hierarchy": "h3-binary"}),
-        "quadtree": (city_trips, {"grid": "quadtree:1000", "bbox": CITY_BBOX}),
-        "ward": (city_zone_trips, {"zones": zones}),
+        "quadtree": (city_trips, {"grid": "quadtree:1000", "hierarchy": "quadtree", "bbox": CITY_BBOX}),
+        "ward": (city_zone_trips, {"zones": zones, "hierarchy": "ward"}),
         "columns": (city_zone_trips, {"zones": zones, "hierarchy": ["zone_id", "district", "region"]}),
     }
     trips, options = kinds[places]
@@ -50,12 +50,33 @@ def test_every_method_on_every_kind_of_places(city_trips, city_zone_trips, tmp_p
     assert fv.evaluate(folder, trips) == release.metrics()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["mosaic", "nested"])
+@pytest.mark.parametrize("grid", ["h3:7", "quadtree:2000", None])
+def test_areas_that_are_split_in_several_ways(city_trips, city_zone_trips, tmp_path, method, grid):
+    """The same on the default: a lattice of tiles, many trees of zones."""
+    zones, bbox = city_zone_trips.with_name("zones.parquet"), None if grid is None else CITY_BBOX
+    trips, places = (city_trips, {"grid": grid}) if grid else (city_zone_trips, {"zones": zones})
+    table = pq.read_table(trips)
+    few = tmp_path / "trips.parquet"
+    pq.write_table(table.slice(0, 5_000), few)
+    flows = fv.build_flows(few, unit="person_id", bbox=bbox, **places)
+
+    release = fv.anonymize(flows, method, k=8)
+    folder = release.write(tmp_path / "out")
+
+    assert release.manifest["options"]["hierarchy"] == ("lattice" if grid else "many")
+    assert fv.verify(folder, few, zones=None if grid else zones).flows == release.flows.num_rows
+    assert release.flows["persons"].to_numpy().min() >= 8
+    assert fv.evaluate(folder, few, zones=None if grid else zones) == release.metrics()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_and_tiles_are_protected_too(city_trips, tmp_path, method):
     """Persons, people represented and tiles: every flow passes all three tests."""
     tiles_only = method == "suppression"
     grid, min_tiles = ("h3:5", 1) if tiles_only else ("h3:7", 2)
-    flows = fv.build_flows(city_trips, grid, bbox=CITY_BBOX, unit="person_id", weight="weight")
+    flows = fv.build_flows(city_trips, grid, hierarchy="h3", bbox=CITY_BBOX, unit="person_id", weight="weight")
 
     # The targets that these choose by themselves make origins of one tile.
     options = {"v_target": 5_000} if method in ("atg-dual", "knapsack") else {}
@@ -85,7 +106,9 @@ def test_one_heavy_traveler_is_never_published(tmp_path, method):
         lonely = lonely.set_column(lonely.column_names.index(name), name, pa.array(values))
     pq.write_table(pa.concat_tables([city, lonely]), tmp_path / "trips.parquet")
     grid = "h3:6" if method == "suppression" else "h3:9"
-    flows = fv.build_flows(tmp_path / "trips.parquet", grid, bbox=CITY_BBOX, unit="person_id", weight="weight")
+    flows = fv.build_flows(
+        tmp_path / "trips.parquet", grid, hierarchy="h3", bbox=CITY_BBOX, unit="person_id", weight="weight"
+    )
 
     release = fv.anonymize(flows, method, k=10, k_weight=10)
 
@@ -98,7 +121,7 @@ def test_pycanon_agrees(city_trips):
     pytest.importorskip("pycanon", reason="pycanon has no wheels for this Python")
     from pycanon import anonymity
 
-    flows = fv.build_flows(city_trips, "h3:8", bbox=CITY_BBOX)
+    flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", bbox=CITY_BBOX)
     release = fv.anonymize(flows, "mosaic", k=12)
     frame = release.flows.to_pandas()
     records = frame.loc[frame.index.repeat(frame["trips"]), ["origin", "destination"]].reset_index(drop=True)

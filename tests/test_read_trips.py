@@ -71,6 +71,13 @@ def write_csv(table, path):
     return path
 
 
+def put_lines(path, join):
+    """Write the city as CSV with lines joined in some way."""
+    lines = CITY.to_pandas().to_csv(index=False).encode().splitlines()
+    path.write_bytes(join(lines))
+    return path
+
+
 def write_gz(table, path):
     """Write a table as compressed CSV."""
     write_csv(table, path.with_suffix(""))
@@ -100,6 +107,11 @@ SOURCES = {
         f / "t.csv",
     )[1],
     "CSV of Windows": lambda f: (CITY.to_pandas().to_csv(f / "t.csv", lineterminator="\r\n"), f / "t.csv")[1],
+    "CSV of Windows with a line added": lambda f: put_lines(f / "t.csv", lambda lines: b"\r\n".join(lines) + b"\n"),
+    "CSV with one line of Windows": lambda f: put_lines(
+        f / "t.csv", lambda lines: b"\r\n".join([lines[0], b"\n".join(lines[1:])])
+    ),
+    "CSV in UTF-16": lambda f: (CITY.to_pandas().to_csv(f / "t.csv", index=False, encoding="utf-16"), f / "t.csv")[1],
     "Parquet": lambda f: (pq.write_table(CITY, f / "t.parquet"), f / "t.parquet")[1],
     "Parquet without statistics": lambda f: (
         pq.write_table(CITY, f / "t.pq", write_statistics=False, row_group_size=50),
@@ -122,6 +134,7 @@ SOURCES = {
     "pandas with an index": lambda _: CITY.to_pandas().set_index("person_id", drop=False).sort_index(),
     "pandas with categories": lambda _: CITY.to_pandas().astype({"person_id": "category"}),
     "polars": lambda _: pl.from_arrow(CITY),
+    "polars that is lazy": lambda _: pl.from_arrow(CITY).lazy(),
     "read_trips": lambda _: fv.read_trips(CITY),
 }
 

@@ -19,7 +19,7 @@ import shapely
 import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil._kinds import report_numbers
-from flowveil._reconstruct.layers import find_above
+from flowveil._remainders import find_above
 from flowveil._verify.extents import Spans
 from flowveil._verify.layers import find_depths
 from flowveil._verify.tables import FlowTable

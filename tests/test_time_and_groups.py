@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -260,19 +261,21 @@ def trips(tmp_path_factory):
     from flowveil.synthetic import write_city
 
     folder = tmp_path_factory.mktemp("city")
-    city = write_city(folder / "trips.parquet", trips=12_000, persons=600, ends="zones")
+    city = write_city(folder / "trips.parquet", trips=6_000, persons=600, ends="zones")
     pq.write_table(city.zones(), folder / "zones.parquet")
     return folder / "trips.parquet"
 
 
-def flows_of(trips, **options):
+def flows_of(trips, hierarchy="ward", **options):
     """Return the flows of the city."""
-    return fv.build_flows(trips, zones=trips.parent / "zones.parquet", unit="person_id", **options)
+    zones = trips.parent / "zones.parquet"
+    return fv.build_flows(trips, zones=zones, hierarchy=hierarchy, unit="person_id", **options)
 
 
 def release_of(trips, folder, method="mosaic", k=5, options=None, **keywords):
     """Write a release of the city and verify it."""
-    build = {name: keywords.pop(name) for name in ("time", "time_hierarchy", "timezone", "by") if name in keywords}
+    names = ("time", "time_hierarchy", "timezone", "by", "hierarchy")
+    build = {name: keywords.pop(name) for name in names if name in keywords}
     release = fv.anonymize(flows_of(trips, **build), method, k, options=options, **keywords)
     release.write(folder)
     fv.verify(folder, trips)
@@ -313,13 +316,36 @@ def test_ways_to_cut_time(options, trips, tmp_path):
     assert fv.evaluate(tmp_path / "out", trips) == release.metrics()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("mosaic", {"time_hierarchy": "1h<part-of-day<day"}),
+        ("mosaic", {"time": "1d", "by": ["sex"]}),
+        ("nested", {"time": "1d", "by": ["sex"]}),
+    ],
+    ids=str,
+)
+def test_ways_to_cut_time_over_many_trees(method, options, trips, tmp_path):
+    """The same where zones may be joined in several ways, which is the default."""
+    few = tmp_path / "trips.parquet"
+    pq.write_table(pq.read_table(trips).slice(0, 1_500), few)
+    shutil.copy(trips.parent / "zones.parquet", tmp_path)
+
+    release = release_of(few, tmp_path / "out", method, hierarchy=None, **options)
+
+    assert release.manifest["options"]["hierarchy"] == "many"
+    assert fv.evaluate(tmp_path / "out", few) == release.metrics()
+
+
 def test_row_order_changes_no_byte(trips, tmp_path):
     """Same input in any order, same files."""
     table = pq.read_table(trips)
     shuffled = table.take(np.random.default_rng(5).permutation(table.num_rows))
     for name, content in (("one", table), ("two", shuffled)):
+        zones = trips.parent / "zones.parquet"
         flows = fv.build_flows(
-            content, zones=trips.parent / "zones.parquet", unit="person_id", by="sex", time_hierarchy="1h<day"
+            content, zones=zones, hierarchy="ward", unit="person_id", by="sex", time_hierarchy="1h<day"
         )
         fv.anonymize(flows, k=5).write(tmp_path / name)
 
@@ -365,7 +391,7 @@ def test_null_is_a_group(trips, tmp_path):
     sex = [None if number % 3 == 0 else value for number, value in enumerate(table["sex"].to_pylist())]
     path = tmp_path / "trips.parquet"
     pq.write_table(table.set_column(table.column_names.index("sex"), "sex", pa.array(sex)), path)
-    flows = fv.build_flows(path, zones=trips.parent / "zones.parquet", by="sex")
+    flows = fv.build_flows(path, zones=trips.parent / "zones.parquet", hierarchy="ward", by="sex")
     fv.anonymize(flows, k=5).write(tmp_path / "out")
 
     fv.verify(tmp_path / "out", path, zones=trips.parent / "zones.parquet")
@@ -604,6 +630,7 @@ def test_nobody_can_tell_a_few_from_none():
         assert not {sum(table[group] for group in groups) for table in tables} <= {1, 2}
 
 
+@pytest.mark.slow
 def test_planted_total_is_found(trips, tmp_path):
     """A total that was withheld and is put back makes the release fail."""
     flows = flows_of(trips, by="sex", time="1d")
@@ -630,6 +657,7 @@ def test_group_called_total():
         fv.anonymize(fv.build_flows(table, zones=zones, unit="person", by="sex"), k=10, totals=True)
 
 
+@pytest.mark.slow
 def test_beside_repairs(trips, tmp_path):
     """Flows that would give people away beside an earlier release are withheld, and the two verify together."""
     fv.anonymize(flows_of(trips, hierarchy="ward"), k=5).write(tmp_path / "whole")
@@ -660,7 +688,8 @@ def test_areas_of_an_earlier_release(trips, tmp_path):
     table = pq.read_table(trips)
     path = tmp_path / "february.parquet"
     pq.write_table(table.slice(0, table.num_rows // 2), path)
-    flows = fv.build_flows(path, zones=trips.parent / "zones.parquet", unit="person_id", by="sex")
+    zones = trips.parent / "zones.parquet"
+    flows = fv.build_flows(path, zones=zones, hierarchy="ward", unit="person_id", by="sex")
 
     release = fv.anonymize(flows, k=5, areas_from=tmp_path / "january")
 

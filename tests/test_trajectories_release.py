@@ -358,7 +358,7 @@ def test_thresholds_are_kept_and_checked(records, tmp_path):
     assert max(end - start for start, end in zip(table["t0"], table["t1"], strict=True)).total_seconds() <= 4 * 3600
     for name, value in (("max_extent", "200m"), ("max_duration", "2min")):
         manifest = json.loads(json.dumps(release.manifest))
-        manifest["promise"][name] = value
+        manifest["promise"][name] = manifest["options"][name] = value
         (out / "manifest.json").write_text(json.dumps(manifest))
         with pytest.raises(VerificationError, match="than promised"):
             trajectories.verify(out, records)

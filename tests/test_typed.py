@@ -60,7 +60,16 @@ def checked(installed, tmp_path_factory):
         f"[mypy]\nstrict = True\npython_executable = {installed}\n[mypy-using]\ndisallow_any_expr = True\n"
     )
     env = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "MYPYPATH"}}
-    command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "revealing.py", "using.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--no-incremental",
+        "--config-file",
+        "mypy.ini",
+        "revealing.py",
+        "using.py",
+    ]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     return done.stdout.splitlines()

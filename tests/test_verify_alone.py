@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 import flowveil as fv
 from flowveil import trajectories
 from flowveil._matrices.manifest import promise_text as noisy_promise_text
+from flowveil._matrices.methods import TILE_METHODS
 from flowveil._problem import LOSSES
 from flowveil._release.manifest import promise_text
 from flowveil._trajectories.release import promise_text as trajectories_promise_text
 from flowveil._verify import method, words
+from flowveil._verify.shape import SHAPES
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 
 ROOM = Path(fv.__file__).parent / "_verify"
@@ -70,7 +72,12 @@ def test_methods_are_those_of_the_registry():
     )
     assert sorted(method._CHOOSE_LOSS) == sorted(one.name for one in areas if one.losses)
     assert {*method._LOSSES, "tiles"} == set(LOSSES)
-    assert sorted(method.NOISY_METHODS) == sorted(one.name for one in noisy)
+    assert {one.name: {option.name: type(option.default) for option in one.options} for one in noisy} == (
+        method._NOISY_METHODS
+    )
+    assert sorted(method.BETWEEN_AREAS) == sorted(TILE_METHODS)
+    shapes = {one.name: (one.steers, one.remainders, one.times) for one in areas}
+    assert {name: (shape.steers, shape.remainders, shape.times) for name, shape in SHAPES.items()} == shapes
 
 
 PROMISES = ("k-anonymity", "differential privacy")
@@ -160,7 +167,9 @@ def test_words_of_trajectories_that_are_not_their_own(key, paths, tmp_path):
 def test_a_budget_of_a_hundred_cuts_is_refused(noisy, tmp_path):
     """A hostile manifest does not keep the verifier busy with all paths that cuts may take."""
     manifest = json.loads((noisy / "manifest.json").read_text(encoding="utf-8"))
-    budget = [{"spend": f"cuts {depth}", "epsilon": 2.0**-depth} for depth in range(100)]
+    spends = [{"spend": f"cuts {depth}", "epsilon": 2.0**-depth} for depth in range(100)]
+    promise = manifest["promise"] | {"budget": [{"spend": "total", "epsilon": 0.5}, *spends]}
+    folder = edited(edited(noisy, tmp_path, "promise", promise), tmp_path, "method", "daf-homogeneity")
 
     with pytest.raises(fv.VerificationError, match="too many spends"):
-        fv.verify(edited(noisy, tmp_path, "promise", manifest["promise"] | {"budget": budget}))
+        fv.verify(folder)

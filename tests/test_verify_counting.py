@@ -133,7 +133,7 @@ def test_a_mistake_that_both_sides_share_is_found(
     """A release made with a wrong index fails, though the checker asks the same wrong index."""
     for module, name in ((h3grid, "cells_of_points"), (cells, "propose_cells")):
         monkeypatch.setattr(module, name, MISTAKES["another cell"])
-    folder = fv.anonymize(fv.build_flows(city_trips, "h3:8"), k=5).write(tmp_path / "out")
+    folder = fv.anonymize(fv.build_flows(city_trips, "h3:8", hierarchy="h3"), k=5).write(tmp_path / "out")
 
     with pytest.raises(VerificationError, match="of the input"):
         verify(folder, city_trips)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import shapely
 
 import flowveil as fv
 from flowveil._folder import writing
@@ -456,3 +457,15 @@ def test_killed_command(city_trips, tmp_path):
             process.wait()
 
         assert not (tmp_path / "out").exists() or set(names_in(tmp_path / "out")) == FILES
+
+
+def test_outlines_are_stored_once(tmp_path):
+    """An area that is an origin and a destination takes no more room than one that is one of them."""
+    draw = np.random.default_rng(0)
+    outlines = [shapely.to_wkb(shapely.Polygon(draw.random((2_000, 2)))) for _ in range(100)]
+    table = pa.table({"side": ["origin"] * 100 + ["destination"] * 100, "geometry": outlines * 2})
+
+    writing._write_table(table, tmp_path / "areas.parquet")
+
+    assert pq.read_table(tmp_path / "areas.parquet").equals(table)
+    assert (tmp_path / "areas.parquet").stat().st_size < 1.05 * sum(map(len, outlines))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -92,13 +94,14 @@ def make_flows(origins, destinations, trips, weight, has_people, places=None):
     """Count trips (origin leaf, destination leaf, person) by tile pair."""
     pairs = sorted({(origin, destination) for origin, destination, _ in trips})
     number = {pair: place for place, pair in enumerate(pairs)}
-    visits = sorted({(number[origin, destination], person) for origin, destination, person in trips})
+    made = Counter((number[origin, destination], person) for origin, destination, person in trips)
+    visits = sorted(made)
     counts = np.zeros(len(pairs), np.int64)
     weights = np.zeros(len(pairs), np.int64)
     for origin, destination, person in trips:
         counts[number[origin, destination]] += 1
         weights[number[origin, destination]] += weight[person]
-    pair, person = np.array(visits, np.int64).T
+    pair, person = np.ascontiguousarray(np.array(visits, np.int64).T)
     return Flows(
         places=places or PointPlaces(root_has_center=True),
         origins=origins,
@@ -108,7 +111,7 @@ def make_flows(origins, destinations, trips, weight, has_people, places=None):
         trips=counts,
         edges=np.array([0, len(pairs)]),
         weight=weights,
-        people=People(pair, person, weight) if has_people else None,
+        people=People(pair, person, weight, np.array([made[v] for v in visits], np.int32)) if has_people else None,
     )
 
 
@@ -163,7 +166,8 @@ def side_by_side(apart):
     people = [flows.people for flows in apart]
     if people[0] is not None:
         pair = np.concatenate([who.pair + start for who, start in zip(people, before, strict=False)])
-        columns["people"] = People(pair, np.concatenate([who.person for who in people]), people[0].weight)
+        person, trips = (np.concatenate([getattr(who, name) for who in people]) for name in ("person", "trips"))
+        columns["people"] = People(pair, person, people[0].weight, trips)
     return replace(apart[0], edges=before, **columns)
 
 
@@ -228,7 +232,16 @@ class Oracle:
         good = crowd >= requirement.k and min(tiles) >= requirement.min_tiles
         if requirement.k_weight is not None:
             good = good and weight >= requirement.k_weight * WEIGHT_UNIT
+        if requirement.max_share is not None and self.share(rows) > Fraction(str(requirement.max_share)):
+            return trips, good, float("inf")
         return trips, good, self._loss(origin, destination, rows, tiles)
+
+    def share(self, rows):
+        """Return the largest share of the trips of some tile pairs that one person makes."""
+        people, made = self.problem.flows.people, Counter()
+        for row, person, trips in zip(people.pair, people.person, people.trips, strict=True):
+            made[int(person)] += int(trips) if row in rows else 0
+        return Fraction(max(made.values()), max(sum(made.values()), 1))
 
     def _loss(self, origin, destination, rows, tiles):
         flows = self.problem.flows
@@ -344,6 +357,7 @@ class Oracle:
         for flow, (origin, destination) in enumerate(pairs):
             trips, good, cost = self.cell(origin, destination)
             assert good
+            assert np.isfinite(cost)
             assert np.flatnonzero(solution.group == flow).tolist() == self.inside(origin, destination)
             loss += cost
             published += trips

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+CountArray = npt.NDArray[np.int32]  # of numbers that are many and small
 KeyArray = npt.NDArray[np.uint64]
 
 # Any: which type a column of Arrow has, is known at run time only.

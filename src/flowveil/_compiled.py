@@ -1,6 +1,11 @@
 """How loops are compiled: without Python's lock, so that threads share the work, and kept on disk.
 
 numba notices a change in a loop's own file only: after changing a loop that another file calls, remove `__pycache__`.
+
+Compiling takes long, and the first release waits for it. A loop is compiled for each combination of types: so arrays
+are laid out alike wherever they come from (`a[:, rows]` is not laid out as `a` is: take or compress), and a number that
+stands in the code is given to another loop as np.int64(0): otherwise that loop is compiled for this very number.
+Assigning an array to a slice brings along what tells of shapes that differ: entries are copied one by one.
 """
 
 # ruff: noqa: SLF001  numba has no other door to its files

@@ -6,121 +6,33 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import zipfile
-from contextlib import contextmanager
 
-import httpx
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
+from tests.browser.app import (
+    anonymize,
+    cells,
+    choose,
+    choose_zones,
+    download,
+    drawn_colors,
+    go,
+    kept,
+    opened,
+    shown_map,
+    tag,
+    unzipped,
+    where,
+)
 from tests.browser.chromium import open_page
-from tests.waiting import QUIET, wait_for
+from tests.waiting import wait_for
 
 HOSTILE = '<img src=x onerror="document.title=1">'
-
-
-@pytest.fixture(scope="module")
-def address():
-    """Start flowveil serve and return the address it prints."""
-    command = [sys.executable, "-m", "flowveil", "serve", "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        yield re.search(r"http://\S+", server.stdout.readline()).group()
-        server.terminate()
-
-
-@contextmanager
-def opened(browser, address, **context):
-    """Open the page with nothing of other tests left on the server."""
-    own, token = address.split("/#token=")
-    httpx.delete(f"{own}/api/state", headers={"authorization": f"Bearer {token}"}, timeout=QUIET).raise_for_status()
-    with open_page(browser, address, **context) as page:
-        yield page
-
-
-def kept(page, address):
-    """Return what the server keeps for the page, which gets a turn to send it: its requests pass through here."""
-    page.wait_for_timeout(100)
-    own, token = address.split("/#token=")
-    return httpx.get(f"{own}/api/state", headers={"authorization": f"Bearer {token}"}, timeout=QUIET).json()
-
-
-def go(page, step):
-    """Go to a step, by its number from 1."""
-    page.locator(".step-button").nth(step - 1).click()
-
-
-def choose(page, path):
-    """Give the page a file of trips, and wait until it is counted."""
-    page.get_by_label("Choose a file of trips").first.set_input_files(path)
-    page.locator(".facts dd").first.wait_for()
-
-
-def tag(page, column, meaning):
-    """Say what a column is."""
-    page.get_by_label(f"What {column} is", exact=True).select_option(label=meaning)
-
-
-def anonymize(page):
-    """Make a release and wait for its figures."""
-    page.locator("#run").click()
-    page.locator(".figures dd").first.wait_for()
-
-
-def cells(page, resolution):
-    """Choose the size of cells."""
-    go(page, 2)
-    page.locator("#resolution").fill(str(resolution))
-
-
-def download(page, button, path):
-    """Click and keep what comes."""
-    with page.expect_download() as coming:
-        page.locator(button).click()
-    coming.value.save_as(path)
-    return path
-
-
-def unzipped(path):
-    """Return the files of a zip."""
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def shown_map(page, inside=".explore"):
-    """Return the frame with a map once it is drawn."""
-    frame = page.frame_locator(f"{inside} iframe:visible")
-    frame.locator("#shown-amount").wait_for()
-    return frame
-
-
-def choose_zones(page, trips, folder):
-    """Give trips between zones, and then their zones."""
-    for name, source in (("trips.parquet", trips), ("zones.parquet", trips.with_name("zones.parquet"))):
-        shutil.copy(source, folder / name)
-    page.get_by_label("Choose a file of trips").first.set_input_files(folder / "trips.parquet")
-    page.get_by_role("button", name="Go to step 2").click()
-    page.get_by_label("Choose a file of zones").set_input_files(folder / "zones.parquet")
-    page.locator(".note b", has_text="zones.parquet").wait_for()
-
-
-def where(shown):
-    """Return the middle of a map and how large it is."""
-    return shown.evaluate("() => Object.values(flowveil.map.where).map((value) => Number(value.toPrecision(9)))")
-
-
-def drawn_colors(frame):
-    """Return how many colors the map has: one if nothing is drawn."""
-    return frame.locator("#map").evaluate(
-        """(canvas) => {
-            const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-            return new Set(new Uint32Array(data.buffer)).size;
-        }"""
-    )
 
 
 class TestPage:
@@ -284,13 +196,55 @@ class TestPage:
                 wait_for(lambda: drawn_colors(shown) > 50)  # noqa: B023  it is called at once
             maps = [shown_map(page, side).locator("#map") for side in (".half:first-child", ".half:last-child")]
             before = where(maps[1])
+            wait_for(lambda: where(maps[0]) == where(maps[1]))
             maps[0].press("+")
             maps[0].press("ArrowRight")
             wait_for(lambda: where(maps[0]) == where(maps[1]) != before)
+            self.check_one_scale(page, maps)
 
         assert [head.split(",")[0] for head in heads] == ["mosaic", "crosscut"]
         numbers = [int(re.sub(r"\D", "", text)) for text in flows]
         assert numbers[0] > numbers[1] > 0
+
+    def test_risk(self, browser, address, city_trips):
+        """A release is attacked when asked for; what was found stays while other views are looked at."""
+        with opened(browser, address) as page:
+            choose(page, city_trips)
+            cells(page, 6)
+            anonymize(page)
+            page.get_by_text("Risk", exact=True).click()
+            page.locator("#attack").click()
+            page.locator(".finding").first.wait_for()
+            found = page.locator(".risk .findings").inner_text()
+            page.get_by_text("Explore", exact=True).click()
+            assert page.locator(".risk").is_hidden()
+            page.get_by_text("Risk", exact=True).click()
+            again = page.locator(".risk .findings").inner_text()
+
+        assert found == again
+        assert "Which flows were not divided because of a small part?" in found
+        assert "--" not in found  # options are for the command line
+
+    @staticmethod
+    def check_one_scale(page, maps):
+        """Check that maps side by side have one scale and one legend in every layer, but for a chosen place."""
+        scales = "() => JSON.stringify(flowveil.explorer.scales)"
+        own = "() => flowveil.explorer.own.high"
+        both = [shown_map(page, side) for side in (".half:first-child", ".half:last-child")]
+        note = page.locator(".scales-note")
+        for layer in ("Density", "Flows", "Published areas"):
+            both[0].get_by_role("radio", name=layer).check()
+            wait_for(lambda: both[1].get_by_role("radio", name=layer).is_checked())  # noqa: B023  called at once
+            wait_for(lambda: len({shown.evaluate(scales) for shown in maps}) == 1)
+            assert "mean the same in both maps" in note.inner_text()
+            assert [shown.locator("#legend").is_visible() for shown in both] == [True, False]
+            if layer == "Density":
+                high = maps[0].evaluate("() => flowveil.map.range.high")
+                assert high == max(shown.evaluate(own) for shown in maps) > min(shown.evaluate(own) for shown in maps)
+        both[1].locator("#place button.link").first.click()
+        wait_for(lambda: "cannot be compared" in note.inner_text())
+        wait_for(lambda: both[1].locator("#legend").is_visible())
+        assert maps[1].evaluate("() => flowveil.explorer.common") is None
 
     def test_never_above_the_budget(self, browser, address, city_trips):
         """Wherever the slider stands, what is read and what is drawn leaves out no more than it says."""

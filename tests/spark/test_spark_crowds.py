@@ -26,12 +26,12 @@ PERSON = b"p0000"  # all ids of persons begin so
 CASES = {
     "h3, people": (
         lambda f: write_parts(TRIPS, f / "t", pq.write_table, "parquet"),
-        {"grid": "h3:6", "hierarchy": "h3", "weight": "weight"},
+        {"grid": "h3:5", "hierarchy": "h3", "weight": "weight"},
         {"method": "mosaic", "k_weight": 500.0},
     ),
     "h3-binary, dirt, hours and groups": (
         lambda f: write_parts(dirty(), f / "t", pq.write_table, "parquet"),
-        {"grid": "h3:6", "hierarchy": "h3-binary", "weight": "weight", "time": "hour-of-day", "by": ["sex"]},
+        {"grid": "h3:5", "hierarchy": "h3-binary", "weight": "weight", "time": "hour-of-day", "by": ["sex"]},
         {"method": "nested", "k_weight": "auto"},
     ),
     "ward, groups": (

@@ -4,11 +4,13 @@ import {FlowMap, type Line} from './flowmap';
 import type {Point} from './geometry';
 import {ALL, type Choice, Model, type Tally} from './model';
 import {type Pair, pairs} from './pairs';
+import {Ranges} from './ranges';
 import {Scale, type Shades} from './scale';
 import type {Scene} from './scene';
 
 export type Layer = 'density' | 'flows' | 'areas';
 export const LINES = [0, 25, 50, 100, 250, 1000];
+export const LINES_AT_FIRST = 100;
 const LARGEST = 24; // pixels: radius of the largest bubble
 const WIDEST = 7;
 
@@ -23,11 +25,20 @@ export interface State {
   compare: string; // what is shown side by side; '' for nothing
 }
 
+// What colors, sizes of bubbles and widths of lines mean.
+export interface Scales {
+  low: number;
+  high: number;
+  most: number;
+  strongest: number;
+}
+
 export interface Words {
   movements: string;
   amount: string;
   counted: string;
   title: string;
+  persons?: string; // what the crowds of flows are made of
 }
 
 export interface View {
@@ -36,14 +47,14 @@ export interface View {
 
 export class Explorer {
   readonly model: Model;
+  readonly ranges: Ranges;
   readonly state: State;
   readonly views: View[] = [];
   shades!: Shades;
   tally!: Tally; // of the side that is shown
   onward: Tally | null = null; // where what leaves the chosen place arrives
-  range = new Scale(1, 1); // of colors
-  most = 1; // of bubbles
-  strongest = 1; // of lines
+  readonly own: Scales = {low: 1, high: 1, most: 1, strongest: 1}; // of what is shown
+  common: Scales | null = null; // of this map and one beside it
   pairs: Pair[] = []; // of the choice, of the chosen place if there is one
   private readonly strengths = new Map<string, number>();
 
@@ -53,14 +64,24 @@ export class Explorer {
     readonly words: Words,
   ) {
     this.model = new Model(scene);
+    this.ranges = new Ranges(this.model);
     const layer = scene.shaped ? 'density' : 'flows';
-    this.state = {layer, side: 0, choice: this.model.all(), lines: 100, place: null, pair: null, group: null, compare: ''};
+    this.state = {layer, side: 0, choice: this.model.all(), lines: LINES_AT_FIRST, place: null, pair: null, group: null, compare: ''};
     map.noisy = this.model.noisy;
   }
 
   // The side whose amounts are colored: the other one once a place is chosen.
   get shownSide(): number {
     return this.state.place !== null && !this.scene.oneSided ? 1 - this.state.side : this.state.side;
+  }
+
+  get scales(): Scales {
+    return this.common ?? this.own;
+  }
+
+  // Of colors.
+  get range(): Scale {
+    return new Scale(this.scales.low, this.scales.high);
   }
 
   get shown(): Tally {
@@ -84,7 +105,7 @@ export class Explorer {
   }
 
   refresh(): void {
-    const {scene, model, state, map} = this,
+    const {scene, model, ranges, state, map} = this,
       {choice, side, place} = state;
     this.tally = model.tally(choice, side);
     this.onward = place !== null && !scene.oneSided ? model.tallyFrom(choice, side, place) : null;
@@ -97,7 +118,7 @@ export class Explorer {
     map.path = [];
     map.shades = this.shades;
     if (state.layer === 'density') {
-      this.range = model.densityScale(choice, side, from);
+      this.measure(ranges.densityScale(choice, side, from));
       map.range = this.range;
       map.weights = model.weights(this.shown);
     } else if (state.layer === 'areas') this.fill();
@@ -108,29 +129,35 @@ export class Explorer {
     for (const view of this.views) view.update(this);
   }
 
+  private measure({low, high}: Scale): void {
+    Object.assign(this.own, {low, high});
+  }
+
   // Published areas, each by itself, the smallest on top.
   private fill(): void {
     const {scene, map} = this,
       {amount, movements} = this.shown;
     const rows = scene.order.filter((row) => scene.side[row] === this.shownSide && scene.outline[row] >= 0 && movements[row]);
-    this.range = this.onward
-      ? Scale.of(rows.map((row) => amount[row]))
-      : Scale.of(
-          this.model.alike(this.state.choice).flatMap((one) => [...this.model.tally(one, this.state.side).amount]),
-        );
-    map.fills = rows.map((row) => [scene.outline[row], this.shades.css(this.range.share(amount[row]))]);
+    this.measure(
+      this.onward
+        ? Scale.of(rows.map((row) => amount[row]))
+        : Scale.of(this.ranges.alike(this.state.choice).flatMap((one) => [...this.model.tally(one, this.state.side).amount])),
+    );
+    const {range} = this;
+    map.fills = rows.map((row) => [scene.outline[row], this.shades.css(range.share(amount[row]))]);
   }
 
   // Bubbles and lines.
   private connect(): void {
-    const {scene, map, model, state} = this,
+    const {scene, map, ranges, state} = this,
       {amount, movements} = this.shown;
-    this.most = this.onward ? Math.max(1, ...amount) : model.most(state.choice, state.side);
+    this.own.most = this.onward ? amount.reduce((a, b) => Math.max(a, b), 1) : ranges.most(state.choice, state.side);
+    this.own.strongest = this.strength();
+    const {most, strongest} = this.scales;
     map.bubbles = scene.order
       .filter((row) => scene.side[row] === this.shownSide && movements[row] && scene.centers[row] && amount[row] > 0)
-      .map((row) => ({row, center: scene.centers[row]!, radius: LARGEST * Math.sqrt(amount[row] / this.most)}))
+      .map((row) => ({row, center: scene.centers[row]!, radius: LARGEST * Math.sqrt(amount[row] / most)}))
       .sort((a, b) => b.radius - a.radius);
-    this.strongest = this.strength();
     const usable = this.pairs.filter(
       ({origin, destination, volume}) => destination >= 0 && volume > 0 && scene.centers[origin] && scene.centers[destination],
     );
@@ -138,7 +165,7 @@ export class Explorer {
       .slice(0, state.lines)
       .reverse()
       .map((pair): Line => {
-        const strength = Math.min(1, pair.volume / this.strongest);
+        const strength = Math.min(1, pair.volume / strongest);
         const [from, to] = [scene.centers[pair.origin]!, scene.centers[pair.destination]!];
         return {row: this.pairs.indexOf(pair), from, to, width: 0.8 + WIDEST * strength, strength: Math.sqrt(strength)};
       });
@@ -149,7 +176,7 @@ export class Explorer {
     const key = this.state.choice.map((value) => value === ALL).join();
     let found = this.strengths.get(key);
     if (found === undefined) {
-      found = Math.max(1, ...this.model.alike(this.state.choice).map((one) => pairs(this, null, one)[0]?.volume ?? 0));
+      found = Math.max(1, ...this.ranges.alike(this.state.choice).map((one) => pairs(this, null, one)[0]?.volume ?? 0));
       this.strengths.set(key, found);
     }
     return found;

@@ -5,9 +5,11 @@ import {Raster, type Weight} from './raster';
 import {type Scale, type Shades, opacity} from './scale';
 import type {Ground} from './scene';
 import {Sheet} from './sheet';
+import {Still} from './still';
+import {drawBubbles, drawLines, drawPath} from './strokes';
 import {ERROR} from './model';
 
-const SETTLED = 120; // milliseconds without a move after which what lies over each place is added up anew
+const SETTLED = 120; // milliseconds without a move after which the map is drawn anew
 const HATCH = 6; // pixels
 
 export interface Line {
@@ -34,8 +36,9 @@ export class FlowMap extends Sheet {
   path: Point[] = []; // of a group of trajectories
   noisy = false;
   raster: Raster | null = null;
+  private readonly still = new Still();
   private picture: HTMLCanvasElement | null = null;
-  private stale = true;
+  private stale = true; // what is to be drawn has changed since it was drawn
   private timer = 0;
 
   constructor(
@@ -57,8 +60,35 @@ export class FlowMap extends Sheet {
     return this.ratio > 2 ? 0.5 : 1;
   }
 
+  override resize(...size: [number?, number?, number?]): void {
+    this.stale = true;
+    super.resize(...size);
+  }
+
+  // While the map moves, what was drawn last moves with it; when it rests, it is drawn anew.
   override draw(): void {
     if (!this.width || !this.colors) return;
+    clearTimeout(this.timer);
+    if (this.stale || !this.still.covers(this)) {
+      this.drawGround();
+      this.drawRelease();
+      this.stale = false;
+      this.still.take(this);
+    } else {
+      if (!this.still.exact(this)) {
+        this.drawGround();
+        this.timer = window.setTimeout(() => this.changed(), SETTLED);
+      }
+      this.screen();
+      this.still.draw(this);
+    }
+    if (this.bare) return;
+    this.drawGraticule();
+    this.drawScale();
+    this.drawNorth();
+  }
+
+  private drawGround(): void {
     const {context, colors} = this;
     this.screen();
     context.fillStyle = colors.sea;
@@ -66,6 +96,11 @@ export class FlowMap extends Sheet {
     this.world();
     context.fillStyle = colors.land;
     context.fill(this.ground.land.path, 'evenodd');
+  }
+
+  private drawRelease(): void {
+    const {context, colors} = this;
+    this.world();
     for (const {style, areas} of this.ground.context) {
       context.fillStyle = style === 'water' ? colors.sea : colors.dark ? '#24331f' : '#dce8d3';
       context.fill(areas.path, 'evenodd');
@@ -83,32 +118,19 @@ export class FlowMap extends Sheet {
     context.stroke(this.ground.land.path);
     this.drawMarked();
     this.screen();
-    if (!this.bare) this.drawGraticule();
-    this.drawBubbles();
-    this.drawLines();
-    this.drawPath();
-    if (this.bare) return;
-    this.drawScale();
-    this.drawNorth();
+    drawBubbles(this);
+    drawLines(this);
+    drawPath(this);
   }
 
   private drawDensity(): void {
     if (!this.weights.length || !this.shades || !this.range) return;
-    const fits = this.raster?.fits(this, this.grain);
-    if (!this.raster || (fits && this.stale)) this.addUp();
-    else if (!fits) {
-      clearTimeout(this.timer);
-      if (this.stale) this.addUp();
-      else
-        this.timer = window.setTimeout(() => {
-          this.stale = true;
-          this.later();
-        }, SETTLED);
-    }
+    this.addUp();
     this.screen();
-    const context = this.context;
+    const {context, raster} = this;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.picture!, ...this.raster!.placed());
+    context.drawImage(this.picture!, 0, 0, raster!.width * this.grain, raster!.height * this.grain);
+    context.imageSmoothingEnabled = true;
   }
 
   // Adds up what lies over each place, and colors it.
@@ -139,7 +161,6 @@ export class FlowMap extends Sheet {
     this.picture.width = width;
     this.picture.height = height;
     this.picture.getContext('2d')!.putImageData(image, 0, 0);
-    this.stale = false;
   }
 
   private drawAreas(): void {
@@ -160,24 +181,9 @@ export class FlowMap extends Sheet {
 
   private drawMarked(): void {
     const {context} = this;
-    context.lineWidth = 2.4 / this.scale;
+    context.lineWidth = (this.marked.length > 3 ? 0.8 : 2.4) / this.scale; // boxes of a whole path would cover it
     context.strokeStyle = this.colors.mark;
     for (const number of this.marked) context.stroke(this.ground.outlines[number].path);
-  }
-
-  private drawBubbles(): void {
-    const {context} = this;
-    context.fillStyle = this.colors.bubble;
-    context.strokeStyle = this.colors.edge;
-    context.lineWidth = 0.8;
-    for (const {center, radius} of this.bubbles) {
-      const {x, y} = this.toScreen(center);
-      if (x < -radius || y < -radius || x > this.width + radius || y > this.height + radius) continue;
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      context.fill();
-      context.stroke();
-    }
   }
 
   // Start, bend and end of a line on the screen; null if it is a dot.
@@ -222,79 +228,5 @@ export class FlowMap extends Sheet {
       if (Math.hypot(spot.x - x, spot.y - y) <= bubble.radius + 2) return bubble;
     }
     return null;
-  }
-
-  private drawLines(): void {
-    const {context, colors} = this,
-      many = this.lines.length > 300; // a lot of lines are drawn plainly, to stay quick
-    context.lineCap = 'butt';
-    for (const line of this.lines) {
-      const curve = this.curve(line),
-        {width} = line;
-      context.globalAlpha = 0.45 + 0.5 * line.strength;
-      if (!curve) {
-        this.drawRing(this.toScreen(line.from), width);
-        continue;
-      }
-      const [a, bend, b] = curve;
-      context.beginPath();
-      context.moveTo(a.x, a.y);
-      context.quadraticCurveTo(bend.x, bend.y, b.x, b.y);
-      if (!many) {
-        context.strokeStyle = colors.casing;
-        context.lineWidth = width + 1.6;
-        context.stroke();
-      }
-      context.strokeStyle = many ? colors.line : this.fade(a, b);
-      context.lineWidth = width;
-      context.stroke();
-      this.drawHead(bend, b, width);
-    }
-    context.globalAlpha = 1;
-  }
-
-  // From pale where a line starts to strong where it ends.
-  private fade(start: Point, end: Point): CanvasGradient {
-    const made = this.context.createLinearGradient(start.x, start.y, end.x, end.y);
-    made.addColorStop(0, this.colors.lineStart);
-    made.addColorStop(1, this.colors.line);
-    return made;
-  }
-
-  private drawRing(center: Point, width: number): void {
-    const {context} = this;
-    context.lineWidth = Math.max(1.2, width * 0.7);
-    context.strokeStyle = this.colors.line;
-    context.beginPath();
-    context.arc(center.x, center.y, 5 + width, 0, 2 * Math.PI);
-    context.stroke();
-  }
-
-  private drawHead(bend: Point, end: Point, width: number): void {
-    const angle = Math.atan2(end.y - bend.y, end.x - bend.x),
-      size = 4 + width * 1.1,
-      {context} = this;
-    context.fillStyle = this.colors.line;
-    context.beginPath();
-    context.moveTo(end.x + Math.cos(angle) * size * 0.5, end.y + Math.sin(angle) * size * 0.5);
-    context.lineTo(end.x - size * Math.cos(angle - 0.5), end.y - size * Math.sin(angle - 0.5));
-    context.lineTo(end.x - size * Math.cos(angle + 0.5), end.y - size * Math.sin(angle + 0.5));
-    context.fill();
-  }
-
-  private drawPath(): void {
-    const {context} = this;
-    if (!this.path.length) return;
-    const spots = this.path.map((point) => this.toScreen(point));
-    context.lineWidth = 2;
-    context.strokeStyle = context.fillStyle = this.colors.line;
-    context.beginPath();
-    spots.forEach(({x, y}, place) => (place ? context.lineTo(x, y) : context.moveTo(x, y)));
-    context.stroke();
-    for (const {x, y} of spots) {
-      context.beginPath();
-      context.arc(x, y, 3, 0, 2 * Math.PI);
-      context.fill();
-    }
   }
 }

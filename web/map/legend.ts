@@ -26,7 +26,8 @@ export class Legend implements View {
   }
 
   private sizes(explorer: Explorer): SVGElement {
-    const {most, strongest, map} = explorer,
+    const {map} = explorer,
+      {most, strongest} = explorer.scales,
       made = drawn('svg', {width: 200, height: map.lines.length ? 92 : 56, role: 'img', 'aria-label': 'sizes of bubbles, widths of lines'});
     let x = 2;
     for (const share of [1, 0.25, 0.04]) {

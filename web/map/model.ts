@@ -2,7 +2,6 @@
 
 import {type Point, common} from './geometry';
 import type {Weight} from './raster';
-import {Scale} from './scale';
 import type {Others, Scene} from './scene';
 
 export const ALL = -1;
@@ -10,11 +9,10 @@ export type Choice = number[]; // by key: which value, or ALL
 // Laplace noise is smaller than so many deviations in 95 of 100 cases; a sum of several, in more.
 export const ERROR = Math.log(20) / Math.SQRT2;
 const SAME = 0.99; // share from which on an area counts as inside another
-const POINTS = 2500; // where densities are looked at to find their range
-const LOOKS = 2e7; // of points at areas
 
 export interface Tally {
   amount: Float64Array; // by area
+  even: Float64Array; // what to spread evenly over the area: the amount, unless remainders lie on parts of their areas only
   variance: Float64Array | null;
   movements: Float64Array;
 }
@@ -34,8 +32,6 @@ interface Shares {
 
 export class Model {
   private readonly shareCache = new Map<string, Shares>();
-  private readonly scaleCache = new Map<string, Scale>();
-  private readonly stacks: (number[][] | undefined)[] = [];
   private readonly otherRows: number[][][];
   private readonly sampleRows: number[][] = []; // of trajectories, by step of time
   private readonly boxes: Float64Array; // of all areas, one after the other: quick to look through
@@ -153,7 +149,20 @@ export class Model {
     if (scene.others)
       for (const [matrix, share] of this.matrices(choice))
         for (const row of this.otherRows[side][matrix]) this.addOthers(tally, scene.others[side], row, share);
+    this.spread(tally, choice, ends === scene.origin ? 'origin' : 'destination');
     return tally;
+  }
+
+  // Adds what makes a sum of evenly spread amounts true: a remainder has nothing where finer movements inside it are.
+  private spread(tally: Tally, choice: Choice, end: 'origin' | 'destination', shares?: Float64Array): void {
+    const {spread} = this.scene;
+    if (!spread) return;
+    const near = spread[end === 'origin' ? 'destination' : 'origin'];
+    tally.even = Float64Array.from(tally.amount);
+    spread.amount.forEach((amount, row) => {
+      const share = this.share(spread.matrix[row], choice) * (shares ? shares[near[row]] : 1);
+      if (share > 0) tally.even[spread[end][row]] += amount * share;
+    });
   }
 
   // Where what leaves a place arrives (or the other way around), of the listed movements.
@@ -166,12 +175,14 @@ export class Model {
       const share = shares[near[row]] * this.part(row, choice);
       if (share > 0 && far[row] >= 0) this.add(tally, far[row], row, share);
     }
+    this.spread(tally, choice, far === this.scene.origin ? 'origin' : 'destination', shares);
     return tally;
   }
 
   private empty(): Tally {
-    const size = this.scene.ids.length;
-    return {amount: new Float64Array(size), variance: this.noisy ? new Float64Array(size) : null, movements: new Float64Array(size)};
+    const size = this.scene.ids.length,
+      amount = new Float64Array(size);
+    return {amount, even: amount, variance: this.noisy ? new Float64Array(size) : null, movements: new Float64Array(size)};
   }
 
   private add(tally: Tally, area: number, row: number, share: number): void {
@@ -194,14 +205,14 @@ export class Model {
       found: Weight[] = [];
     for (let row = 0; row < scene.ids.length; row++) {
       const km2 = scene.km2[row];
-      if (!tally.movements[row] || !(km2 > 0)) continue;
+      if ((!tally.movements[row] && !tally.even[row]) || !(km2 > 0)) continue;
       const variance = tally.variance ? tally.variance[row] / km2 ** 2 : 0;
-      found.push({outline: scene.outline[row], density: tally.amount[row] / km2, variance, km2});
+      found.push({outline: scene.outline[row], density: tally.even[row] / km2, variance, km2});
     }
     return found;
   }
 
-  private holds(row: number, x: number, y: number): boolean {
+  holds(row: number, x: number, y: number): boolean {
     const {boxes, scene} = this,
       place = 4 * row;
     if (!(x >= boxes[place] && x <= boxes[place + 2] && y >= boxes[place + 1] && y <= boxes[place + 3])) return false;
@@ -215,8 +226,8 @@ export class Model {
       variance = 0;
     for (let row = 0; row < scene.ids.length; row++) {
       const km2 = scene.km2[row];
-      if (!tally.movements[row] || !(km2 > 0) || !this.holds(row, point.x, point.y)) continue;
-      value += tally.amount[row] / km2;
+      if ((!tally.movements[row] && !tally.even[row]) || !(km2 > 0) || !this.holds(row, point.x, point.y)) continue;
+      value += tally.even[row] / km2;
       if (tally.variance) variance += tally.variance[row] / km2 ** 2;
     }
     return {value, error: ERROR * Math.sqrt(variance)};
@@ -245,7 +256,7 @@ export class Model {
     rows.forEach((row, number) => {
       const amount = tally.amount[row],
         doubt = tally.variance ? tally.variance[row] : 0;
-      about += amount * share[number];
+      about += tally.even[row] * share[number];
       variance += doubt * share[number] ** 2;
       high += amount;
       highVariance += doubt;
@@ -306,66 +317,5 @@ export class Model {
       found.share.push(share >= SAME ? 1 : share);
       found.inside.push(share >= SAME);
     });
-  }
-
-  // One range of densities for all values of the keys of which one is chosen, so that colors can be compared.
-  densityScale(choice: Choice, side: number, place: number | null): Scale {
-    const pattern = choice.map((value) => (value === ALL ? 'a' : 'o')).join(''),
-      key = `${pattern} ${side} ${place}`;
-    let scale = this.scaleCache.get(key);
-    if (!scale) {
-      const shown = place === null || this.scene.oneSided ? side : 1 - side;
-      scale = Scale.of(
-        this.alike(choice).flatMap((one) =>
-          this.densities(place === null ? this.tally(one, side) : this.tallyFrom(one, side, place), shown),
-        ),
-      );
-      this.scaleCache.set(key, scale);
-    }
-    return scale;
-  }
-
-  // Densities at a point in every area of a side (of many areas, in some).
-  densities(tally: Tally, side: number): number[] {
-    const {km2} = this.scene;
-    return this.stack(side).map((rows) => rows.reduce((sum, row) => sum + tally.amount[row] / km2[row], 0));
-  }
-
-  // All choices that have one value where this one has.
-  alike(choice: Choice): Choice[] {
-    let found: Choice[] = [[]];
-    choice.forEach((value, key) => {
-      const values = value === ALL ? [ALL] : this.scene.keys[key].values.map((_, place) => place);
-      found = found.flatMap((start) => values.map((next) => [...start, next]));
-    });
-    return found;
-  }
-
-  // The largest amount of an area, over all such choices.
-  most(choice: Choice, side: number): number {
-    const key = `most ${choice.map((value) => value === ALL)} ${side}`;
-    let scale = this.scaleCache.get(key);
-    if (!scale) {
-      scale = new Scale(0, Math.max(1, ...this.alike(choice).map((one) => this.tally(one, side).amount.reduce((a, b) => Math.max(a, b), 0))));
-      this.scaleCache.set(key, scale);
-    }
-    return scale.high;
-  }
-
-  // For points in areas of a side: which areas hold each.
-  private stack(side: number): number[][] {
-    const {scene} = this;
-    const known = this.stacks[side];
-    if (known) return known;
-    const own = scene.order.filter((row) => scene.side[row] === side && scene.km2[row] > 0),
-      every = Math.ceil(own.length / Math.min(POINTS, LOOKS / Math.max(1, own.length))),
-      outlines = scene.ground.outlines;
-    const found = own
-      .filter((_, place) => (own.length - 1 - place) % every === 0)
-      .map((row) => {
-        const {x, y} = outlines[scene.outline[row]].inner;
-        return own.filter((other) => this.holds(other, x, y));
-      });
-    return (this.stacks[side] = found);
   }
 }

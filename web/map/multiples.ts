@@ -76,10 +76,12 @@ export class Multiples implements View {
       tallies = part.choices.map((choice) => model.tally(choice, state.side)),
       sum = model.tally(part.choices[0], state.side);
     sum.amount.fill(0);
+    sum.even.fill(0);
     sum.variance?.fill(0);
     for (const one of tallies)
       one.amount.forEach((amount, row) => {
         sum.amount[row] += amount / tallies.length;
+        if (sum.even !== sum.amount) sum.even[row] += one.even[row] / tallies.length;
         sum.movements[row] += one.movements[row];
         if (sum.variance) sum.variance[row] += one.variance![row] / tallies.length ** 2;
       });
@@ -93,7 +95,7 @@ export class Multiples implements View {
     const {explorer} = this,
       tallies = this.maps.map(({part}) => this.tally(part)),
       weights = tallies.map((tally) => explorer.model.weights(tally));
-    const range = Scale.of(tallies.flatMap((tally) => explorer.model.densities(tally, explorer.state.side)));
+    const range = Scale.of(tallies.flatMap((tally) => explorer.ranges.densities(tally, explorer.state.side)));
     this.maps.forEach(({map, title, part}, number) => {
       map.colors = explorer.map.colors;
       map.shades = explorer.shades;

@@ -18,11 +18,12 @@ export function pairs(explorer: Explorer, place: number | null, choice: Choice =
     shares = place === null ? null : model.sharesByArea(place, state.side),
     near = model.near(state.side),
     known = new Map<number, Pair>(),
-    size = scene.ids.length + 1;
+    size = scene.ids.length + 1,
+    keyOf = (row: number) => scene.origin[row] * size + scene.destination[row] + 1;
   for (const row of model.rows(choice)) {
     const share = shares ? shares[near[row]] : 1;
     if (!(share > 0)) continue;
-    const key = scene.origin[row] * size + scene.destination[row] + 1,
+    const key = keyOf(row),
       time = model.part(row, choice),
       volume = scene.volume[row] * time,
       variance = scene.deviation ? (scene.deviation[row] * time) ** 2 : 0,
@@ -36,6 +37,14 @@ export function pairs(explorer: Explorer, place: number | null, choice: Choice =
       const [origin, destination] = [scene.origin[row], scene.destination[row]];
       known.set(key, {origin, destination, volume, variance, part: volume * share, rows: [row]});
     }
+  }
+  if (shares && scene.spread) {
+    const {of, amount} = scene.spread,
+      ends = near === scene.origin ? scene.spread.origin : scene.spread.destination;
+    of.forEach((row, number) => {
+      const found = row < 0 ? undefined : known.get(keyOf(row));
+      if (found) found.part += amount[number] * model.part(row, choice) * shares[ends[number]];
+    });
   }
   return [...known.values()].sort((a, b) => b.part - a.part || b.volume - a.volume || a.rows[0] - b.rows[0]);
 }

@@ -23,6 +23,15 @@ export interface Losses {
   frontier?: [number, number][] | null;
   chosen?: [number, number] | null;
   left_out?: {key: string; values: string[]; shares: number[]}[];
+  risk?: Finding[];
+}
+
+interface Finding {
+  question: string;
+  verdict: string; // holds, tells or breaks
+  figure: string;
+  sentence: string;
+  advice: string;
 }
 
 export function showPrivate(found: Losses, explorer: Explorer): FlowMap[] {
@@ -44,12 +53,38 @@ export function showPrivate(found: Losses, explorer: Explorer): FlowMap[] {
     columns.append(bars(`Trips left out by ${key}`, values, percent, '%', 'Share of the trips of each that are in no flow.'));
   }
   place.append(columns);
+  if (found.risk?.length) place.append(risk(found.risk));
   for (const table of found.tables) place.append(metrics(table));
   return maps;
 }
 
 function part(title: string, note: string, picture: Node): HTMLElement {
   return element('div', {class: 'chart'}, element('h3', {text: title}), picture, element('p', {class: 'note', text: note}));
+}
+
+// What known attacks learn, the worst first.
+function risk(findings: Finding[]): HTMLElement {
+  const order = ['breaks', 'tells', 'holds'];
+  const rows = [...findings].sort((one, other) => order.indexOf(one.verdict) - order.indexOf(other.verdict));
+  return element(
+    'section',
+    {class: 'sub risk', id: 'risk'},
+    element('h3', {text: 'Risk: what known attacks learn'}),
+    element('p', {
+      class: 'note',
+      text: 'As a stranger would who knows how the release was made. It holds: nothing was learned. It tells: something that the promise does not exclude. It breaks: do not publish.',
+    }),
+    ...rows.map(({question, verdict, figure, sentence, advice}) =>
+      element(
+        'div',
+        {class: 'finding', 'data-verdict': verdict},
+        element('p', {}, element('b', {class: 'verdict', text: verdict}), element('b', {text: ` ${question}`})),
+        element('p', {text: sentence}),
+        ...(advice ? [element('p', {class: 'muted', text: advice})] : []),
+        element('p', {class: 'muted', text: figure}),
+      ),
+    ),
+  );
 }
 
 function metrics(table: Losses['tables'][0]): HTMLElement {
@@ -107,7 +142,7 @@ function beforeAndAfter(place: HTMLElement, maps: Maps, explorer: Explorer): Flo
       return side[row] === now && km2 ? [{outline: outline[row], density: amount / km2, variance: 0, km2}] : [];
     });
     after.weights = model.weights(tally);
-    const range = Scale.of([...before.weights.map(({density}) => density), ...model.densities(tally, now)]);
+    const range = Scale.of([...before.weights.map(({density}) => density), ...explorer.ranges.densities(tally, now)]);
     distance.textContent = `${(100 * maps.distance[now]).toFixed(1)} % of the trips by ${maps.sides[now]} stand somewhere else on the map of the release, or are left out.`;
     for (const [map, legend] of [
       [before, legendBefore],

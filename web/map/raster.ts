@@ -49,18 +49,6 @@ export class Raster {
     );
   }
 
-  // Where this raster is on the sheet now, if the sheet has moved: x, y, width, height.
-  placed(): [number, number, number, number] {
-    const {sheet, view} = this,
-      factor = sheet.scale / view.scale;
-    return [
-      sheet.width / 2 + (view.x - sheet.x) * sheet.scale - (sheet.width / 2) * factor,
-      sheet.height / 2 - (view.y - sheet.y) * sheet.scale - (sheet.height / 2) * factor,
-      this.width * this.grain * factor,
-      this.height * this.grain * factor,
-    ];
-  }
-
   fill(weights: Weight[]): void {
     const {density, variance} = this;
     density.fill(0);

@@ -5,7 +5,7 @@ import {type Distribution, bars, histogram} from './charts';
 import {Controls} from './controls';
 import {Explorer, type Words} from './explorer';
 import {FlowMap} from './flowmap';
-import {heed} from './held';
+import {Held} from './held';
 import {Legend, hover} from './legend';
 import {Multiples} from './multiples';
 import {Panel} from './panel';
@@ -85,10 +85,11 @@ function start(): void {
     find('time').hidden = false;
     explorer.views.push(new TimeBar(explorer, find('time'), time));
   }
-  const tell = heed(map);
+  const held = new Held(explorer);
+  explorer.views.push(held);
   map.moved = () => {
     multiples.follow();
-    tell();
+    held.moved();
   };
   steer(map, {
     hover: (x, y) => hover(explorer, x, y),
@@ -118,6 +119,7 @@ function start(): void {
       density: (lon: number, lat: number) => explorer.model.density(explorer.shown, map.local(lon, lat)).value,
       drawn: () => {
         const from = performance.now();
+        map.changed();
         map.draw();
         map.context.getImageData(0, 0, 1, 1);
         return performance.now() - from;

@@ -46,6 +46,7 @@ export interface SceneJson {
   keys: KeyJson[];
   matrices: {positions: string[]; amounts: number[]; movements: number[]; deviation?: number[]};
   remainder: string | null;
+  spread: {of: string; matrix: string; origin: string; destination: string; amount: string} | null;
   deviation: string | null;
   others: OthersJson[] | null;
   samples?: {
@@ -75,7 +76,17 @@ export interface Samples {
   last: Float64Array;
 }
 
+// What is added to movements, and taken from them, when all are spread over the whole of their areas.
+export interface Spread {
+  of: Float64Array; // a listed movement, or -1
+  matrix: Float64Array;
+  origin: Float64Array;
+  destination: Float64Array;
+  amount: Float64Array;
+}
+
 const HUNDREDTHS = 100;
+const SPREAD_PARTS = 10000;
 const METERS = 1e-5; // degrees
 
 export class Ground {
@@ -121,6 +132,7 @@ export class Scene {
   readonly volume: Float64Array;
   readonly deviation: Float64Array | null;
   readonly remainder: Float64Array | null;
+  readonly spread: Spread | null;
   readonly positions: Float64Array[]; // by key: the value of each matrix
   readonly spans: ([Float64Array, Float64Array] | null)[]; // by key
   readonly others: Others[] | null;
@@ -154,6 +166,7 @@ export class Scene {
     this.volume = this.amounts[0][1];
     this.deviation = json.deviation === null ? null : unpack(json.deviation).map((value) => value / HUNDREDTHS);
     this.remainder = json.remainder === null ? null : unpack(json.remainder);
+    this.spread = json.spread ? readSpread(json.spread) : null;
     this.keys = json.samples ? [timeOf(json.samples)] : json.keys;
     this.positions = json.matrices.positions.map(unpack);
     this.spans = this.keys.map(({spans}) => spans ? [unpack(spans[0]), unpack(spans[1])] : null);
@@ -174,6 +187,16 @@ function readOthers(json: OthersJson): Others {
     amount: unpack(json.amount),
     movements: unpack(json.movements),
     deviation: json.deviation === undefined ? null : unpack(json.deviation).map((value) => value / HUNDREDTHS),
+  };
+}
+
+function readSpread({of, matrix, origin, destination, amount}: NonNullable<SceneJson['spread']>): Spread {
+  return {
+    of: unpackSteps(of),
+    matrix: unpackSteps(matrix),
+    origin: unpackSteps(origin),
+    destination: unpack(destination),
+    amount: unpack(amount).map((value) => value / SPREAD_PARTS),
   };
 }
 

@@ -19,6 +19,7 @@ const MORE: [string, string][] = [
   ['flowveil anonymize TRIPS -o out --max-gbar 8', 'a precision to reach, in place of a share to leave out'],
   ['flowveil anonymize TRIPS -o out --beside EARLIER', 'safe beside an earlier release of the same data'],
   ['flowveil anonymize TRIPS -o out --areas-from EARLIER', 'on the areas of an earlier release'],
+  ['flowveil anonymize TRIPS -o out --hide-choice 0.5', 'areas that tell of no small group: a secret draw hides their choice'],
   ['flowveil anonymize TRIPS -o out --epsilon 1 --method daf-entropy --cells 100', 'noise on boxes, with stops or frames of the day'],
   ['flowveil anonymize postgresql://… --query SQL -o out --engine spark', 'databases, the cloud, clusters'],
   ['flowveil compare TRIPS --methods all', 'all methods side by side'],

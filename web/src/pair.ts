@@ -7,6 +7,7 @@ import {FIGURES} from './explore';
 import {Frame} from './frame';
 import type {Run, Store} from './state';
 import {title} from './state';
+import {Together} from './together';
 import type {Work} from './work';
 
 export class Comparison {
@@ -23,6 +24,7 @@ export class Comparison {
   private readonly table = h('div', {class: 'table-frame'});
   readonly invite = h('div', {class: 'invite', hidden: true});
   private readonly before = new Map<string, string>();
+  private readonly together = new Together(this.maps);
 
   constructor(
     private readonly store: Store,
@@ -37,15 +39,11 @@ export class Comparison {
       method,
       h('button', {type: 'button', id: 'run-other', onclick: () => void work.anonymize(method.value)}, 'Run and compare'),
     );
-    addEventListener('message', ({source, data}) => {
-      const from = this.maps.findIndex((map) => map.element.contentWindow === source);
-      if (from >= 0) this.maps[1 - from]?.element.contentWindow?.postMessage(data, '*');
-    });
-    this.element = h('div', {class: 'compare', hidden: true}, this.name, h('div', {class: 'map-frame'}, this.both.element), this.halves, this.table);
+    this.element = h('div', {class: 'compare', hidden: true}, this.name, h('div', {class: 'map-frame'}, this.both.element), this.together.note, this.halves, this.table);
   }
 
   show(view: 'before' | 'two'): void {
-    this.halves.hidden = view === 'before';
+    this.halves.hidden = this.together.note.hidden = view === 'before';
     this.name.hidden = view === 'two';
     if (view === 'two') this.showTwo();
     else void this.showBefore();
@@ -58,6 +56,7 @@ export class Comparison {
     setOptions(this.choices[0] as HTMLSelectElement, named, String(shown));
     setOptions(this.choices[1] as HTMLSelectElement, other === null ? [['', '–'], ...named] : named, other === null ? '' : String(other));
     this.both.show(undefined);
+    this.together.note.hidden = !first || !second;
     this.maps[0].show(first?.map);
     this.maps[1].show(second?.map);
     put(this.table, first && second ? comparisonTable(first, second) : null);

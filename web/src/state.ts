@@ -98,7 +98,7 @@ export interface State extends Choices {
   runs: Run[];
   shown: number; // of a run
   other: number | null; // the run to compare it with
-  view: 'one' | 'before' | 'two';
+  view: 'one' | 'before' | 'two' | 'risk';
 }
 
 type Listener = (state: State, changed: Set<keyof State>) => void;

@@ -119,6 +119,19 @@ export interface ReleaseResult {
   notes: string[];
 }
 
+export interface Finding {
+  question: string;
+  verdict: string; // holds, tells or breaks
+  figure: string;
+  sentence: string;
+  advice: string;
+}
+
+export interface RiskResult {
+  worst: string;
+  findings: Finding[];
+}
+
 export type Kind = 'anonymize' | 'noise' | 'paths';
 
 /** Options of `flowveil anonymize`, with files by their ids. */

@@ -5,7 +5,7 @@ import {bytes} from './format';
 import {forgetAll, keepSoon, readKept} from './keep';
 import type {Run, Store, Trouble} from './state';
 import {CHOICES, choicesOf, guessSamples, guessUnit, kindOf, settings} from './state';
-import type {ColumnsResult, CountResult, FrontierResult, Job, Kind, PointsResult, ReleaseResult, Settings, StoredFile, ZonesResult} from './types';
+import type {ColumnsResult, CountResult, FrontierResult, Job, Kind, PointsResult, ReleaseResult, RiskResult, Settings, StoredFile, ZonesResult} from './types';
 
 const MOST_RUNS = 8; // kept in this page; the server keeps a few more
 const PAUSE_MS = 250; // after the last change of a setting
@@ -144,6 +144,16 @@ export class Work {
       if (await follow<unknown>(path, undefined, (now) => this.watch(now, false))) page = await fetchPage(path);
     });
     return page;
+  }
+
+  /** Let known attacks try a release, and return what they found; null if that fails. */
+  async attack(run: Run): Promise<RiskResult | null> {
+    let found: RiskResult | null = null;
+    await this.guarded(async () => {
+      const made = await follow<RiskResult>(`/api/releases/${run.job}/risk`, undefined, (now) => this.watch(now, false));
+      found = made ? made.result : null;
+    });
+    return found;
   }
 
   async cancel(): Promise<void> {

@@ -43,6 +43,7 @@ def add_noise(
     facts = publish(tell, release, folder, None, report=report)
     scale = release.flows["scale"].to_numpy()
     return facts | {
+        "notes": [in_words(note) for note in release.audit["notes"]],
         "counts": len(release.counts),
         "above_zero": int((release.counts > 0).sum()),
         "noisy_total": int(release.counts.sum()),
@@ -104,6 +105,16 @@ def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:
     tell(f"writing {to}")
     made = fv.export(release, to, Path(folder) / f"flows.{to}" if to in {"gpkg", "omx"} else Path(folder) / to)
     return {"flows": made.flows, "left_out": made.left_out}
+
+
+def attack(tell: Tell, release: str, trips: str) -> dict[str, Json]:
+    """Attack a release as a stranger would, and say what came of it. Private: claims are checked against the trips."""
+    tell("attacking the release")
+    found = fv.risk(release, trips, progress=tell)
+    return {
+        "worst": found.worst,
+        "findings": [{name: in_words(text) for name, text in one.items()} for one in found.in_full()],
+    }
 
 
 def private_report(tell: Tell, release: str, trips: str) -> dict[str, Json]:

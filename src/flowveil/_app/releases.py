@@ -76,7 +76,7 @@ def add_releases(api: FastAPI, files: Files, jobs: Jobs) -> None:
 
 
 def add_exports(api: FastAPI, files: Files, jobs: Jobs) -> None:
-    """Make what takes time of a release that is there: other formats, and the private report."""
+    """Make what takes time of a release that is there: other formats, the private report, attacks."""
 
     @api.post("/api/releases/{key}/export/{to}")
     def export(key: str, to: str) -> dict[str, Json]:
@@ -90,13 +90,20 @@ def add_exports(api: FastAPI, files: Files, jobs: Jobs) -> None:
         found = sorted(path for path in folder.rglob("*") if path.is_file())
         return _zip({str(path.relative_to(folder)): path.read_bytes() for path in found})
 
-    @api.post("/api/releases/{key}/private-report")
-    def compare(key: str) -> dict[str, Json]:
+    def with_trips(key: str) -> dict[str, Json]:
         job = _done(jobs, key, *_RELEASES)
         trips = job.arguments.get("places", job.arguments)["trips"]
         if not any(str(stored.path) == trips for stored in files.all()):
             raise InputError("the trips of this release are gone", "give the file again and make the release again")
-        return jobs.submit("private", {"release": str(job.folder / RELEASE), "trips": trips}).about()
+        return {"release": str(job.folder / RELEASE), "trips": trips}
+
+    @api.post("/api/releases/{key}/private-report")
+    def compare(key: str) -> dict[str, Json]:
+        return jobs.submit("private", with_trips(key)).about()
+
+    @api.post("/api/releases/{key}/risk")
+    def attack(key: str) -> dict[str, Json]:
+        return jobs.submit("risk", with_trips(key)).about()
 
 
 def _zip(contents: dict[str, bytes]) -> Response:

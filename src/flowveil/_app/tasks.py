@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import flowveil as fv
 from flowveil._app.checks import refuse_bombs
-from flowveil._app.making import add_noise, draw, export, merge_paths, private_report, publish
+from flowveil._app.making import add_noise, attack, draw, export, merge_paths, private_report, publish
 from flowveil._app.words import in_words
 from flowveil._folder import AREAS, FLOWS, Files, Kind
 from flowveil._places import read_zones
@@ -68,6 +68,7 @@ class Tasks:
             "paths": merge_paths,
             "export": export,
             "private": private_report,
+            "risk": attack,
         }
         return tasks[kind](tell, **arguments)
 

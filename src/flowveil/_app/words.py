@@ -30,6 +30,7 @@ _WORDS = {
     "frames": _ONLY_TYPED.format("frames of the day"),
     "grid": "hexagons or squares",
     "hierarchy": "how places join",
+    "hide-choice": _ONLY_TYPED.format("a secret draw of areas"),
     "k": "k",
     "k-weight": "the fewest people that a flow stands for",
     "loss": "what to lose little of",

@@ -13,6 +13,7 @@ from flowveil._cli.noise import NoiseOptions
 from flowveil._cli.noise import summary as noise_summary
 from flowveil._cli.options import (
     NUMBER,
+    WHOLE,
     ContextFile,
     DemandOptions,
     DescriptionOptions,
@@ -22,19 +23,32 @@ from flowveil._cli.options import (
     Overwrite,
     RemaindersFlag,
     Report,
+    SensitiveFile,
     TripOptions,
     given,
     number,
     takes,
     warn_of_one,
 )
-from flowveil._cli.terminal import count, progress, show
+from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
-from flowveil._options import AUTO, parse_description, parse_max_gbar, parse_max_suppression
+from flowveil._options import (
+    AUTO,
+    parse_cell_key,
+    parse_description,
+    parse_hide_choice,
+    parse_max_gbar,
+    parse_max_suppression,
+    parse_rounding,
+    parse_sensitive_tiles,
+)
 from flowveil._release import parse_demand
 from flowveil._report import check_ground
 
+_NOTHING_LEFT_OUT = (
+    "note: nothing is left out, so an area that is not divided tells of a small group in it; see --hide-choice"
+)
 _OF_NOISE = ("source", "method", "option", "epsilon")  # that are not about counting trips
 
 
@@ -57,8 +71,43 @@ def anonymize(
             help="In its place: precision to reach (mean tiles of both ends), leaving out the least.",
         ),
     ] = None,
+    sensitive: SensitiveFile = None,
+    sensitive_tiles: Annotated[
+        int | None,
+        number(
+            parse=parse_sensitive_tiles,
+            metavar=WHOLE,
+            help="Fewest tiles of an area that touches a sensitive place (default 7).",
+        ),
+    ] = None,
     elsewhere: ElsewhereFlag = False,
     remainders: RemaindersFlag = False,
+    hide_choice: Annotated[
+        float | None,
+        number(
+            parse=parse_hide_choice,
+            metavar=NUMBER,
+            help="Chance that a secret draw keeps areas whole, so that they tell of no small group (0.5 is usual).",
+        ),
+    ] = None,
+    protect_margins: Annotated[
+        bool,
+        typer.Option(
+            "--protect-margins", help="Stay safe where others know how many trips start and end in each place."
+        ),
+    ] = False,
+    rounding: Annotated[
+        int | None,
+        number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
+    ] = None,
+    cell_key: Annotated[
+        int | None,
+        number(parse=parse_cell_key, metavar=WHOLE, help="Change all numbers by at most this much, by chance."),
+    ] = None,
+    secret: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What chance is drawn from: 64 hexadecimal digits (default: a new one)."),
+    ] = None,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
@@ -79,9 +128,16 @@ def anonymize(
     check_ground(ground, context, report=report)
     steering = {"max_suppression": max_suppression, "max_gbar": max_gbar}
     together = {
+        "sensitive": sensitive,
+        "sensitive_tiles": sensitive_tiles,
         "elsewhere": elsewhere,
         "totals": totals,
         "remainders": remainders,
+        "protect_margins": protect_margins,
+        "rounding": rounding,
+        "cell_key": cell_key,
+        "secret": secret,
+        "hide_choice": hide_choice,
         "beside": beside,
         "areas_from": areas_from,
     }
@@ -95,12 +151,18 @@ def anonymize(
                 trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
             )
             folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
+        for text in noisy.audit["notes"]:
+            warn(text)
         _end(noise_summary(noisy), folder)
         return
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
+    if asked.rounding is not None or asked.cell_key is not None:
+        note("published numbers are changed; the figures below are of true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
+    if max_suppression == 0 and asked.method.several and asked.chance is None:
+        typer.echo(_NOTHING_LEFT_OUT, err=True)
     crowds = asked.method.cluster_options(
         asked.k,
         asked.k_weight,
@@ -112,6 +174,7 @@ def anonymize(
         beside=beside,
         remainders=remainders,
         hierarchy=trips.hierarchy,
+        max_share=asked.max_share,
     )
     with progress() as doing:
         doing("reading trips")

@@ -43,6 +43,7 @@ def frontier(
         loss=asked.loss,
         time_hierarchy=trips.time_hierarchy,
         hierarchy=trips.hierarchy,
+        max_share=asked.max_share,
     )
     with progress() as doing:
         doing("reading trips")

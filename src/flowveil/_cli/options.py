@@ -15,7 +15,16 @@ from flowveil._cli.terminal import note
 from flowveil._engine import DUCKDB, QuerySource, describe_input, open_source
 from flowveil._errors import InputError
 from flowveil._folder import read_audit, remembered
-from flowveil._options import DEFAULT_LOSS, PRESETS, Keywords, parse_columns, parse_k, parse_k_weight, parse_min_tiles
+from flowveil._options import (
+    DEFAULT_LOSS,
+    PRESETS,
+    Keywords,
+    parse_columns,
+    parse_k,
+    parse_k_weight,
+    parse_max_share,
+    parse_min_tiles,
+)
 from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -62,6 +71,10 @@ PlacesFile = Annotated[
     str | None,
     typer.Option("--places", metavar="FILE", help="Places (name, lon, lat) that areas of a grid are called after."),
 ]
+SensitiveFile = Annotated[
+    str | None,
+    typer.Option("--sensitive", metavar="FILE", help="Clinics, shelters: places that flows must not pin down."),
+]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="NAME=COL,...", help="Which column holds what, e.g. start_lon=x1.")
 ]
@@ -78,6 +91,10 @@ KWeight = Annotated[
     ),
 ]
 MinTiles = Annotated[int, number(parse=parse_min_tiles, metavar=WHOLE, help="Fewest tiles of both ends of a flow.")]
+MaxShare = Annotated[
+    float | None,
+    number(parse=parse_max_share, metavar=NUMBER, help="Largest share of a flow's trips that one person may make."),
+]
 ElsewhereFlag = Annotated[
     bool, typer.Option("--elsewhere", help="Report trips left out as flows to elsewhere, where they are enough.")
 ]
@@ -187,6 +204,7 @@ class DemandOptions:
         str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
     ] = None
     min_tiles: MinTiles = 1
+    max_share: MaxShare = None
     loss: Annotated[str, typer.Option(help="What to lose little of: tiles, metres, reconstruction or area.")] = (
         DEFAULT_LOSS
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -13,7 +13,10 @@ import flowveil as fv
 from flowveil._cli.options import OverwriteFile, ReleaseFolder
 from flowveil._cli.terminal import count, note
 from flowveil._errors import InputError
-from flowveil._folder import check_file, public_file
+from flowveil._folder import SIDES, check_file, public_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _KINDS = (".parquet", ".csv")
 _SHOWN = 10
@@ -41,7 +44,7 @@ def reconstruct(
         busiest = estimate.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)
         for row in busiest.to_pylist():
             shown = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values())
-            typer.echo(" ".join(shown))
+            typer.echo(" ".join(shown) + _names(row, estimate.names))
         return
     with public_file(output, overwrite=overwrite) as new:
         if output.suffix.lower() == ".csv":
@@ -49,3 +52,9 @@ def reconstruct(
         else:
             pq.write_table(estimate.flows, new, compression="zstd")
     note(f"wrote {count(estimate.flows.num_rows, 'flow')} to {output}")
+
+
+def _names(row: Mapping[str, object], names: Mapping[str, str]) -> str:
+    """Return what the zones of a flow are called, to stand beside their ids."""
+    ends = [str(row[side]) for side in SIDES]
+    return "  " + " -> ".join(names.get(zone, zone) for zone in ends) if any(zone in names for zone in ends) else ""

@@ -38,6 +38,7 @@ def risk(
     zones: options.ZonesFile = None,
     columns: options.Columns = None,
     where: options.Where = None,
+    sensitive: options.SensitiveFile = None,
     attacks: Annotated[str | None, typer.Option(metavar="NAME,...", help="Only these attacks.")] = None,
     fail_on: Annotated[
         str | None, typer.Option("--fail-on", metavar="VERDICT", help="Exit 1 from this verdict on: tells or breaks.")
@@ -51,7 +52,7 @@ def risk(
         doing("attacking")
         trips = options.with_query(against, query)
         given: Keywords = {"zones": zones, "columns": columns, "where": where}
-        known: Keywords = {"beside": beside or (), "margins": margins, "narrow": narrow}
+        known: Keywords = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
         result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())
@@ -70,4 +71,6 @@ def _print(result: Risk) -> None:
     if result.skipped:
         typer.echo(f"not run without --against INPUT: {', '.join(result.skipped)}")
     if result.private:
-        typer.echo("Some of these figures are computed from the true trips: keep them private.", err=True)
+        typer.echo(
+            "Some of these figures come from the true trips, or from your list of places: keep them private.", err=True
+        )

@@ -33,7 +33,7 @@ from flowveil._cli.terminal import note, print_json, progress
 from flowveil._engine import describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
-from flowveil._options import Keywords, parse_description, parse_users
+from flowveil._options import Keywords, parse_description, parse_support, parse_users
 from flowveil._report import check_ground
 from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
 
@@ -93,6 +93,9 @@ def anonymize(
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
+    min_support: Annotated[
+        int, number(parse=parse_support, metavar=WHOLE, help="Suppress samples in which fewer members were seen.")
+    ] = 1,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
@@ -105,6 +108,7 @@ def anonymize(
         "variant": variant,
         "max_extent": max_extent,
         "max_duration": max_duration,
+        "min_support": min_support,
         "memory": samples.memory,
     }
     parse_grouping(k, **keywords)

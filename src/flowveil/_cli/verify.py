@@ -27,6 +27,7 @@ def verify(
         Path | None, typer.Option(metavar="DIR", help="Another release of the same data: are the two safe together?")
     ] = None,
     context: options.ContextFile = None,
+    sensitive: options.SensitiveFile = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
@@ -34,7 +35,7 @@ def verify(
         doing("checking every promise")
         trips = options.with_query(against, query)
         given = {"zones": zones, "places": places, "columns": columns, "where": where}
-        result = fv.verify(folder, trips, **given, beside=beside, context=context)
+        result = fv.verify(folder, trips, **given, beside=beside, context=context, sensitive=sensitive)
     if as_json:
         counts = {"flows": result.flows} if isinstance(result, fv.Verification) else {"groups": result.groups}
         told = {"where": result.where, "columns": result.columns}

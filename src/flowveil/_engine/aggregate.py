@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray, KeyArray
+    from flowveil._arrays import CountArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,3 +36,4 @@ class Aggregate:
     unknown_zones: tuple[str, ...]
     swapped: bool  # exchanging longitude and latitude would make more rows usable
     decimal_comma: bool  # coordinates are written like 4,5
+    visit_trips: CountArray | None = None  # with a unit: trips of each of `visit_person`

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from flowveil._engine.cloud import cloud_dataset
+from flowveil._engine.csv_files import csv_options
 from flowveil._engine.database import query_reader, query_schema
 from flowveil._engine.source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
 from flowveil._errors import FlowveilError, InputError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from pyarrow.dataset import Dataset
 
-# DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
-_CSV_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -153,7 +152,7 @@ def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[st
         return f"read_parquet({_names(source)}, union_by_name = true)"
     kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
     types_given = f", types = {{{kinds}}}" if kinds else ""
-    return f"read_csv({_names(source)}, {_CSV_OPTIONS}{types_given})"
+    return f"read_csv({_names(source)}, {csv_options(source.paths)}{types_given})"
 
 
 def _names(source: FileSource) -> str:
@@ -172,7 +171,7 @@ def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
 
 def read_text(con: duckdb.DuckDBPyConnection, source: FileSource, columns: list[str]) -> pa.RecordBatchReader:
     """Return the rows of CSV files as text; columns that they lack are null."""
-    table = f"read_csv({_names(source)}, {_CSV_OPTIONS}, all_varchar = true)"
+    table = f"read_csv({_names(source)}, {csv_options(source.paths)}, all_varchar = true)"
     there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
     reader: pa.RecordBatchReader = con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()

@@ -110,6 +110,8 @@ def _table(source: object) -> pa.Table:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
+    if type(source).__name__ == "LazyFrame" and hasattr(source, "collect"):  # of polars
+        source = source.collect()
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
         try:
             return pa.table(source)

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     import duckdb
     import numpy.typing as npt
 
-    from flowveil._arrays import Column, IntArray, KeyArray
+    from flowveil._arrays import Column, CountArray, IntArray, KeyArray
     from flowveil._engine.keys import Tally
     from flowveil._engine.rows import Request
 
 _LARGEST_SUM = 2**62
 _BATCH_ROWS = 1_000_000
+_KINDS = {pa.uint64(): np.uint64, pa.int32(): np.int32}  # of arrays; others are whole numbers of 64 bits
 _LATER_PAIR, _LATER_VISIT = 90, 40  # bytes beside those of flows while a release is measured: for one or the other
 _HINT = "use a coarser grid or larger zones, raise --memory, or keep persons on a cluster with --engine spark"
 
@@ -48,6 +49,7 @@ class _People(TypedDict):
     visit_count: IntArray | None
     visit_person: IntArray | None
     person_weight: IntArray | None
+    visit_trips: CountArray | None
 
 
 def visit_columns(request: Request) -> tuple[list[str], dict[str, str]]:
@@ -126,13 +128,13 @@ def _check_memory(con: duckdb.DuckDBPyConnection, request: Request, memory: int)
     flows = FLOW_COLUMN * columns * pairs + FLOW_VISIT * visits
     counted = f"{pairs:,} pairs of tiles" + (f" that persons travel on {visits:,} times" if request.unit else "")
     check_memory(memory, flows + max(_LATER_PAIR * pairs, _LATER_VISIT * visits), counted, _HINT)
-    make_room(con, memory, FLOW_COLUMN * ((columns + 1) * pairs + visits))
+    make_room(con, memory, FLOW_COLUMN * (columns + 1) * pairs + (FLOW_VISIT - FLOW_COLUMN) * visits)
 
 
 def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray | None) -> _People:
     """Give persons numbers in the order of their ids, and return who makes trips on which entry, sorted."""
     if persons is None:
-        return {"visit_count": None, "visit_person": None, "person_weight": None}
+        return {"visit_count": None, "visit_person": None, "person_weight": None, "visit_trips": None}
     weights = ", min(least) AS least, max(most) AS most" if request.weight else ""
     con.execute(
         f"CREATE TEMP TABLE persons AS SELECT person, row_number() OVER (ORDER BY person) - 1 AS rank{weights}"
@@ -144,8 +146,14 @@ def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray 
             raise several_weights(request)
         weight = _fetch(con, "persons", "CAST(least AS BIGINT) AS least", "rank", {})["least"]
     keys = ", ".join(key_columns(request))
-    rank = _fetch(con, "visits JOIN persons USING (person)", "rank", f"{keys}, rank", {}, int(persons.sum()))["rank"]
-    return {"visit_count": persons, "visit_person": rank, "person_weight": weight}
+    columns, order = "rank, CAST(trips AS INTEGER) AS trips", f"{keys}, rank"
+    visits = _fetch(con, "visits JOIN persons USING (person)", columns, order, {}, int(persons.sum()))
+    return {
+        "visit_count": persons,
+        "visit_person": visits["rank"],
+        "person_weight": weight,
+        "visit_trips": visits["trips"],
+    }
 
 
 def several_weights(request: Request) -> InputError:
@@ -174,7 +182,7 @@ def _fetch(
     if rows is None:
         rows = int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
     reader = con.sql(f"SELECT {columns} FROM {table} ORDER BY {order}").to_arrow_reader(_BATCH_ROWS)
-    kinds = {item.name: np.uint64 if item.type == pa.uint64() else np.int64 for item in reader.schema}
+    kinds = {item.name: _KINDS.get(item.type, np.int64) for item in reader.schema}
     arrays = {name: np.empty(rows, kind) for name, kind in kinds.items()}
     start = 0
     for batch in reader:

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import REMAINDER, key_columns
+from flowveil._folder import REMAINDER, key_columns, most_error
 
 if TYPE_CHECKING:
     from flowveil._matrices import NoisyRelease
     from flowveil._release import Release
 
+OFF_BY = "off_by_at_most"  # column that tells by how much numbers may differ from true ones
 _NEEDED = {"lon": "a center", "geometry": "an outline"}
 _MONDAY = datetime(2001, 1, 1, tzinfo=UTC)  # stands for every Monday where a format wants a date
 
@@ -31,7 +32,7 @@ class Tables:
     @property
     def marks(self) -> list[str]:
         """The columns that say how to read a flow."""
-        return [name for name in (REMAINDER,) if name in self.flows.column_names]
+        return [name for name in (REMAINDER, OFF_BY) if name in self.flows.column_names]
 
     def between(self, needed: str) -> pa.Table:
         """Return the flows whose two areas both have a value in a column; raise if that leaves none of them."""
@@ -61,11 +62,18 @@ class Tables:
 def read_tables(release: Release | NoisyRelease) -> Tables:
     """Return the flows of a release, and each of its areas once, sorted by id."""
     flows, areas = release.flows, release.areas
+    keys = key_columns(flows, release.manifest)
+    if error := most_error(release.manifest["promise"]):
+        if OFF_BY in keys:
+            raise InputError(
+                f"a group is called {OFF_BY!r}, as the column that says how exact numbers are", "rename it"
+            )
+        flows = flows.append_column(OFF_BY, pa.array([error] * flows.num_rows, pa.int64()))
     first = {name: row for row, name in reversed(list(enumerate(areas["area"].to_pylist())))}
     if "name" not in areas.column_names:  # an older release
         areas = areas.append_column("name", pa.nulls(areas.num_rows, pa.string()))
     shown = areas.select(["area", "name", "lon", "lat", "tiles", "geometry"])
-    return Tables(flows, shown.take([first[name] for name in sorted(first)]), key_columns(flows, release.manifest))
+    return Tables(flows, shown.take([first[name] for name in sorted(first)]), keys)
 
 
 def _nowhere(what: str) -> InputError:

@@ -99,7 +99,7 @@ def _take(values: IntArray, order: IntArray | None) -> IntArray:
 
 
 def _people(counted: Aggregate, order: IntArray | None) -> People | None:
-    count, person = counted.visit_count, counted.visit_person
+    count, person, trips = counted.visit_count, counted.visit_person, counted.visit_trips
     if count is None or person is None:
         return None
     if order is not None:
@@ -107,8 +107,8 @@ def _people(counted: Aggregate, order: IntArray | None) -> People | None:
         count = count[order]
         visit = np.repeat(start - (np.cumsum(count) - count), count)
         visit += np.arange(len(visit))
-        person = person[visit]
-    return People(np.repeat(np.arange(len(count)), count), person, counted.person_weight)
+        person, trips = person[visit], None if trips is None else trips[visit]
+    return People(np.repeat(np.arange(len(count)), count), person, counted.person_weight, trips)
 
 
 def count_crowds(cluster: Cluster, counted: Aggregate, ends: tuple[End, End], k: int, k_weight: float | None) -> Crowds:

@@ -13,7 +13,7 @@ from flowveil._flows.people import Measures
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._arrays import BoolArray, CountArray, IntArray
     from flowveil._places import Hierarchy
 
 _AFTER_ALL = np.iinfo(np.int64).max  # no pair has this number
@@ -46,6 +46,11 @@ class Crowds:
 
     @property
     def weight(self) -> IntArray | None:
+        """Raise, like `pair`."""
+        raise _unknown()
+
+    @property
+    def trips(self) -> CountArray | None:
         """Raise, like `pair`."""
         raise _unknown()
 

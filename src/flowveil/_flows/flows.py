@@ -13,12 +13,13 @@ import pyarrow as pa
 from flowveil._charts import PRIVATE, bars_svg, table_html
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
-from flowveil._flows.people import Measures, People
+from flowveil._flows.people import Measures, joined, most_of_one, visits_by_group
 from flowveil._options import shown
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Source
+    from flowveil._flows.people import People
     from flowveil._places import BoundingBox, Hierarchy, Places
     from flowveil._times import TimeTree
 
@@ -145,11 +146,8 @@ class Flows:
         start, stop = self.edges[[matrix, matrix + 1]].tolist()
         rows = slice(start, stop)
         people = self.people
-        if isinstance(people, Crowds):
-            people = people.part(matrix)
-        elif people is not None:
-            visits = slice(*np.searchsorted(people.pair, [start, stop]).tolist())
-            people = People(people.pair[visits] - start, people.person[visits], people.weight)
+        if people is not None:
+            people = people.part(matrix) if isinstance(people, Crowds) else people.part(start, stop)
         return replace(
             self,
             origin=self.origin[rows],
@@ -190,8 +188,10 @@ class Flows:
             time=None if self.time is None else self.time[order],
         )
 
-    def measure(self, group: IntArray, count: int) -> Measures:
+    def measure(self, group: IntArray, count: int, *, most: bool = False) -> Measures:
         """Measure groups of tile pairs: `group` has one entry a tile pair, from 0 to `count` - 1, or -1 for none.
+
+        most: count also the trips of the one person who makes most of them.
 
         >>> import numpy as np
         >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
@@ -204,11 +204,11 @@ class Flows:
             return Measures(trips, None, None if self.weight is None else add_by_group(group, self.weight, count))
         if isinstance(self.people, Crowds):
             return self.people.measure(trips, *self._lowest_pairs(group, count))
-        of_group, person = _visits_by_group(self.people, group)
+        of_group, person = visits_by_group(self.people, group)
         persons = np.bincount(of_group, minlength=count).astype(np.int64)
-        if self.people.weight is None:
-            return Measures(trips, persons, None)
-        return Measures(trips, persons, add_by_group(of_group, self.people.weight[person], count))
+        of_person = self.people.weight
+        weight = None if of_person is None else add_by_group(of_group, of_person[person], count)
+        return Measures(trips, persons, weight, most_of_one(self.people, group, count) if most else None)
 
     def join(self, group: IntArray, count: int, origin: IntArray, destination: IntArray) -> Flows:
         """Return one matrix with an entry a group (from `origin[g]` to `destination[g]`) in place of tile pairs.
@@ -221,9 +221,6 @@ class Flows:
         >>> len(joined), joined.total
         (1, 2000)
         """
-        people = self.people
-        if people is not None:
-            people = People(*_visits_by_group(people, group), people.weight)
         return replace(
             self,
             origin=origin,
@@ -231,7 +228,7 @@ class Flows:
             trips=add_by_group(group, self.trips, count),
             edges=np.array([0, count]),
             weight=None if self.weight is None else add_by_group(group, self.weight, count),
-            people=people,
+            people=None if self.people is None else joined(self.people, group),
             matrices=_undivided(),
         )
 
@@ -263,18 +260,6 @@ def check_flows(value: object) -> Flows:
     if not isinstance(value, Flows):
         raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")
     return value
-
-
-def _visits_by_group(people: People | Crowds, group: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct (group, person), sorted, for a grouping of tile pairs (-1 for none)."""
-    key = group[people.pair]
-    inside = key >= 0
-    persons = int(people.person.max(initial=0)) + 1
-    key = key[inside]
-    key *= persons  # in place: visits are what there is most of
-    key += people.person[inside]
-    key.sort()
-    return np.divmod(key[np.append(True, key[1:] != key[:-1])] if len(key) else key, persons)
 
 
 def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:

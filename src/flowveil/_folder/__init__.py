@@ -1,6 +1,7 @@
 """What a release is: the files of its folder and beside it, their kinds, writing them whole, reading with suspicion."""
 
 from flowveil._folder.columns import key_columns
+from flowveil._folder.exactness import most_error
 from flowveil._folder.files import (
     check_file,
     check_folder,
@@ -94,6 +95,7 @@ __all__ = [
     "key_columns",
     "kind_of",
     "make_private",
+    "most_error",
     "new_file",
     "new_folder",
     "own_folder",

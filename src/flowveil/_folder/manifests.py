@@ -29,6 +29,7 @@ class Settings(TypedDict, total=False):
     variant: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Spending(TypedDict):
@@ -44,16 +45,22 @@ class Promise(TypedDict, total=False):
     kind: str  # k-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
-    volumes: str  # exact or lower-bound
+    volumes: str  # exact, lower-bound, rounded or perturbed
     areas: str  # disjoint or overlapping
     weight: str
     k_weight: float | Literal["auto"]
     min_tiles: int
+    max_share: float
+    sensitive_tiles: int
     max_suppression: float
     elsewhere: bool
     shapes: str
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
+    rounding: int  # numbers are multiples of it
+    cell_key: int  # numbers are changed by at most so much
+    protect_margins: bool  # departures and arrivals that others know give nobody away
+    hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
     neighbours: str
@@ -63,6 +70,7 @@ class Promise(TypedDict, total=False):
     samples: str
     max_extent: str
     max_duration: str
+    min_support: int
 
 
 class Description(TypedDict, total=False):
@@ -96,6 +104,7 @@ class AuditInput(TypedDict, total=False):
     where: str | None
     zones: str | None
     places: str | None
+    sensitive: str
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -115,6 +124,7 @@ class Audit(TypedDict, total=False):
     suppressed_trips: int
     suppressed: float
     metrics: dict[str, object]
+    secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise
     ledger: list[dict[str, str | int | float]]
     users: int  # trajectories
@@ -124,3 +134,4 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

@@ -37,6 +37,9 @@ class Files:
     manifest: Manifest
 
 
+_TEXTS = ("where", "zones", "places", "sensitive")  # input options of an audit file that are text
+
+
 @dataclass(frozen=True)
 class Remembered:
     """What an audit file says of the input. Anybody may have written it: a condition is checked where it is used."""
@@ -45,6 +48,7 @@ class Remembered:
     where: str | None = None
     zones: str | None = None
     places: str | None = None
+    sensitive: str | None = None
 
 
 def find_release(path: str | Path) -> Path:
@@ -133,15 +137,13 @@ def read_audit(path: str | Path) -> Audit:
 def remembered(audit: Mapping[str, Json]) -> Remembered:
     """Return the input options of an audit file, or raise if they are not what flowveil writes."""
     story = audit.get("input", {})
-    options = (
-        {name: story.get(name) for name in ("columns", "where", "zones", "places")} if isinstance(story, dict) else {}
-    )
+    options = {name: story.get(name) for name in ("columns", *_TEXTS)} if isinstance(story, dict) else {}
     columns = options.get("columns")
     is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
-    texts = all(options.get(name) is None or isinstance(options[name], str) for name in ("where", "zones", "places"))
+    texts = all(options.get(name) is None or isinstance(options[name], str) for name in _TEXTS)
     if not isinstance(story, dict) or not (columns is None or is_mapping) or not texts:
         raise InputError(
-            "'input' of the audit file is not what flowveil writes: columns by name; where, zones and places as text",
+            "'input' of the audit file is not what flowveil writes: columns by name; where, zones and the like as text",
             "move the file away and give columns, where and zones yourself",
         )
     return Remembered(**options)

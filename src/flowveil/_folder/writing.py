@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
 from flowveil._folder.files import check_file, check_folder, make_private, new_file, new_folder
+from flowveil._folder.fingerprint import fingerprint_files
 from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind
-from flowveil._folder.names import BESIDE, MANIFEST, REPORT
+from flowveil._folder.names import AUDIT, BESIDE, MANIFEST, REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _ANY_FORMAT = "flowveil-"
 _KNOWN = {MANIFEST, REPORT, *(table for kind in Kind for table in kind.tables)}
+# Outlines repeat: an area is there as origin and as destination, and joined zones share borders with others.
+_OUTLINES = "geometry"
+_OUTLINES_LEVEL = 9  # of zstd, which then looks back far enough to find borders again
+_DICTIONARY_BYTES = 2**30  # so that each outline is there once
 
 
 def check_target(path: str | Path, *, overwrite: bool) -> Path:
@@ -58,7 +63,8 @@ def write_folder(
 
     private: files beside the folder, by what their names add to its name, readable by their owner only. A table becomes
     Parquet, a dict becomes JSON, text stays text. Private files of an earlier release at the same place are removed:
-    nothing of it may pass for a part of the new one. report: makes the report of these files, which is then added.
+    nothing of it may pass for a part of the new one. The audit file is told the hashes of what is in the folder.
+    report: makes the report of these files, which is then added.
     """
     folder = check_target(path, overwrite=overwrite)
     contents: dict[str, Content] = {**files.tables, MANIFEST: files.manifest}
@@ -67,8 +73,10 @@ def write_folder(
     with new_folder(lambda: check_target(path, overwrite=overwrite), 0o755, BESIDE) as new:
         for name, content in contents.items():
             _write_content(content, new / name)
+        written = fingerprint_files(str(new / name) for name in (MANIFEST, *files.tables))
         for ending, content in private.items():
-            _write_content(content, make_private(new.with_name(ending)))
+            told = {**content, "files": written} if ending == AUDIT and isinstance(content, Mapping) else content
+            _write_content(told, make_private(new.with_name(ending)))
     return folder
 
 
@@ -119,8 +127,18 @@ def _write_content(content: Content, path: Path) -> None:
 
 
 def _write_table(table: pa.Table, path: Path) -> None:
+    shaped = _OUTLINES in table.column_names
+    level = {_OUTLINES: _OUTLINES_LEVEL} if shaped else None
+    room = _DICTIONARY_BYTES if shaped else None
     # Without the Arrow schema the file's metadata is just what GeoParquet asks for; pyarrow then wants it by itself.
-    with pq.ParquetWriter(path, table.schema, compression="zstd", store_schema=False) as writer:
+    with pq.ParquetWriter(
+        path,
+        table.schema,
+        compression="zstd",
+        compression_level=level,
+        dictionary_pagesize_limit=room,
+        store_schema=False,
+    ) as writer:
         writer.write_table(table.combine_chunks())  # so that the bytes depend on the values alone
         writer.add_key_value_metadata(cast("dict[str, str]", table.schema.metadata or {}))  # bytes will do too
 

@@ -10,7 +10,7 @@ import shapely
 
 from flowveil._folder import SIDES, key_columns
 from flowveil._places import AreaTable, NodeAreas
-from flowveil._reconstruct import evened
+from flowveil._remainders import evened
 from flowveil._report import NOWHERE, Scene, floats, ground, pack, pack_steps
 
 if TYPE_CHECKING:

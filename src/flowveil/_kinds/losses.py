@@ -104,7 +104,10 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
     """Return what each share of left-out trips would have bought; None where the method has one answer."""
     promise, typed = manifest["promise"], dict(manifest["options"].get("method_options", {}))
     typed.pop("max_gbar", None)
-    if find_method(manifest["method"]).frontier is None or "remainders" in promise:  # which it does not follow
+    if find_method(manifest["method"]).frontier is None or any(
+        name in promise
+        for name in ("remainders", "hidden_choice")  # which it does not follow
+    ):
         return None
     try:
         curve = frontier(
@@ -115,6 +118,7 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
             loss=str(typed.pop("loss", "tiles")),
             k_weight=promise.get("k_weight"),
             min_tiles=promise.get("min_tiles", 1),
+            max_share=promise.get("max_share"),
             options=typed,
         )
     except FlowveilError:  # a release may stand where its frontier does not, e.g. on areas of an earlier one

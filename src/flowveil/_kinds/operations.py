@@ -60,6 +60,7 @@ def verify(
     where: str | None = None,
     beside: str | Path | None = None,
     context: ZonesLike | None = None,
+    sensitive: ZonesLike | None = None,
 ) -> Verification | TrajectoryVerification:
     """Check every promise of a release folder against its input; raise VerificationError at the first broken one.
 
@@ -67,7 +68,8 @@ def verify(
     release about zones; places: those that its areas are called after, where they are the publisher's own. Input
     options (columns, where, zones, places) come from the private audit file beside the folder unless
     they are given. beside: another release of the same data; checks that the two together give no smaller crowd away.
-    context: what the report shows beside the release, if it says that it does.
+    context: what the report shows beside the release, if it says that it does. sensitive: the places of which it says
+    that no small area touches one; also from the audit file.
     Messages name the first offending flow, and never a count below k or a person.
     A release with noise is checked for structure and budget, without trips: noise cannot be checked.
 
@@ -81,7 +83,7 @@ def verify(
     kind = find_kind(find_release(release)) or Kind.FLOWS  # whose verifier says what is wrong with the manifest
     check = RECORDS[kind].verify
     given = {"zones": zones, "places": places, "columns": columns, "where": where, "beside": beside}
-    given["context"] = context
+    given |= {"context": context, "sensitive": sensitive}
     options = check_options(check, kind, given)
     if beside is not None:
         check_kind(beside, {Kind.FLOWS}, *_NEEDS["beside"])

@@ -19,6 +19,7 @@ from flowveil._folder import (
 from flowveil._kinds.operations import check_options
 from flowveil._kinds.records import RECORDS
 from flowveil._report import choose_ground, make_private_report, make_report
+from flowveil._risk import risk
 from flowveil._trips import Trips
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def report(
     """Write the report of a release folder and return its path.
 
     Without trips it is report.html in the folder and shows only what can be computed from there: safe to publish. With
-    the trips it is written beside the folder as DIR.private.html, adds what was lost, and must not be published. Input
-    options (zones, columns, where) come from the audit file beside the release unless they are given.
+    the trips it is written beside the folder as DIR.private.html, adds what was lost and what known attacks learn, and
+    must not be published. Input options (zones, columns, where) come from the audit file beside the release unless
+    they are given.
     overwrite: replace a report that is there. ground: the shores that it is drawn on: "world" (default), or with the
     extra `maps` "full", which is as fine far from cities as near them. context: rivers, roads and the like to show, a
     table or file of lines and areas, whose column `layer` says what they are; `verify` then needs it, too.
@@ -73,6 +75,7 @@ def report(
     options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
     losses = record.losses(folder, trips, **options)
     losses["tables"] += _input(folder, trips, where)
+    losses["risk"] = risk(folder, trips, zones=zones, columns=columns, where=where).in_full()
     return add_private(folder, check, make_private_report(record.show, files, losses))
 
 

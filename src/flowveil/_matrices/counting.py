@@ -78,8 +78,21 @@ _NEVER_HINTS = {
     "strict": "leave it out: success would depend on one row; the private audit file counts rows that were dropped",
     "elsewhere": "leave it out: a release with noise leaves nothing out to report",
     **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "remainders", "beside", "areas_from"), _ONE_MATRIX),
-    **dict.fromkeys(("preset", "k_weight", "min_tiles", "loss", "max_suppression", "max_gbar"), _LEFT_OUT),
-    **dict.fromkeys(("weight", "crs", "engine", "master"), _LEFT_OUT),
+    **dict.fromkeys(
+        (
+            "preset",
+            "k_weight",
+            "min_tiles",
+            "max_share",
+            "sensitive",
+            "sensitive_tiles",
+            "loss",
+            "max_suppression",
+            "max_gbar",
+        ),
+        _LEFT_OUT,
+    ),
+    **dict.fromkeys(("hide_choice", "weight", "crs", "engine", "master"), _LEFT_OUT),
 }
 
 

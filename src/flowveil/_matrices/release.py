@@ -23,7 +23,7 @@ from flowveil._matrices.points import Matrix
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
 from flowveil._noise import Ledger
-from flowveil._options import DescriptionOptions, parse_description, parse_epsilon, spelled
+from flowveil._options import DescriptionOptions, parse_description, parse_epsilon, spelled, weak_epsilon
 from flowveil._places import area_ids, areas_of_nodes
 from flowveil._report import cells_content, choose_report, make_inline, noisy_flows_content
 
@@ -238,7 +238,7 @@ def add_noise(
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
     manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind, said)
-    return NoisyRelease(tables, manifest, _audit(matrix, ledger), boxes, ledger)
+    return NoisyRelease(tables, manifest, _audit(matrix, ledger, weak_epsilon(epsilon)), boxes, ledger)
 
 
 def _share(epsilon: float, most: int) -> float:
@@ -283,7 +283,7 @@ def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[
     return {FLOWS: flows, AREAS: areas_of_nodes(grid.places, (grid.tree, nodes[:, 0]), (grid.tree, nodes[:, 1]))}
 
 
-def _audit(matrix: Matrix, ledger: Ledger) -> Audit:
+def _audit(matrix: Matrix, ledger: Ledger, warning: str | None) -> Audit:
     provenance = matrix.provenance
     return {
         "format": AUDIT_FORMAT,
@@ -303,4 +303,5 @@ def _audit(matrix: Matrix, ledger: Ledger) -> Audit:
         "ledger": [
             {"spend": spend.name, "epsilon_per_trip": spend.epsilon, "nodes": spend.nodes} for spend in ledger.spends
         ],
+        "notes": [] if warning is None else [warning],
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._methods.lagrange import GROWTH, price_between, usual_rate
-from flowveil._methods.near import ROUNDING, find_near
+from flowveil._methods.near import ROUNDING, Search
 from flowveil._methods.spend import spend
 
 if TYPE_CHECKING:
@@ -84,8 +84,9 @@ def most_complete(
 
 def _look(splits: Splits, lam: float, value: float, gap: float, most: int) -> tuple[Near | None, float]:
     """Return the cuts within a gap, or within as much of it as is not too much work, and how much that is."""
+    search = Search(splits, lam, value)
     for _ in range(_TRIES):
-        near = find_near(splits, lam, value, gap, most)
+        near = search.find(gap, most)
         if near is not None:
             return near, gap
         gap /= _NARROWER

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,8 +63,9 @@ def _with_room(front: Front, used: int, more: int) -> Front:
     if used + more <= len(front.cost):
         return front
     larger = empty_front(2 * (used + more))
-    larger.withheld[:used], larger.cost[:used] = front.withheld[:used], front.cost[:used]
-    larger.one[:used], larger.other[:used] = front.one[:used], front.other[:used]
+    for point in range(used):
+        larger.withheld[point], larger.cost[point] = front.withheld[point], front.cost[point]
+        larger.one[point], larger.other[point] = front.one[point], front.other[point]
     return larger
 
 
@@ -111,7 +112,8 @@ def _add_up(
     """Return the best sums of two fronts that cost less than `room`, how many, and the points looked at."""
     if one[1] - one[0] > other[1] - other[0]:
         one, other = other, one
-    best, count, work = empty_front(0), 0, 1
+    none: Whole = np.int64(0)
+    best, count, work = empty_front(none), none, 1
     for place in range(one[0], one[1]):
         work += count + other[1] - other[0]
         best, count = merge(best, count, Part(points, other[0], other[1], place), room, terms)
@@ -124,8 +126,9 @@ add_up = compiled(_add_up)
 def _append(points: Front, used: int, front: Front, count: int) -> tuple[Front, int]:
     """Put a front behind the points in use; return them and the new end."""
     points = with_room(points, used, count)
-    points.withheld[used : used + count], points.cost[used : used + count] = front.withheld[:count], front.cost[:count]
-    points.one[used : used + count], points.other[used : used + count] = front.one[:count], front.other[:count]
+    for point in range(count):
+        points.withheld[used + point], points.cost[used + point] = front.withheld[point], front.cost[point]
+        points.one[used + point], points.other[used + point] = front.one[point], front.other[point]
     return points, used + count
 
 
@@ -139,13 +142,14 @@ def _front_of(
 
     spans: by split, where its points begin and end. most: trips that may be withheld.
     """
-    front, count, work = empty_front(0), 0, 1
+    none: Whole = np.int64(0)
+    front, count, work = empty_front(none), none, 1
     for split in range(opened.first_split[place], opened.first_split[place + 1]):
         part = Part(points, spans[0, split], spans[1, split], -1)
         work += count + part.stop - part.start
         front, count = merge(front, count, part, opened.room[place], terms)
     if opened.whole[place] < opened.room[place]:
-        whole = empty_front(1)
+        whole = empty_front(none + 1)
         whole.withheld[0], whole.cost[0] = -opened.withheld[place], opened.whole[place]
         whole.one[0], whole.other[0] = _WHOLE, opened.cell[place]
         front, count = merge(front, count, Part(whole, 0, 1, -1), opened.room[place], terms)

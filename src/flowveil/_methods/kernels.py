@@ -95,6 +95,21 @@ def _lose(decision: Decision, cells: Cells) -> IntArray:
 lose = compiled(_lose)
 
 
+def _price_split(split: int, decision: Decision, lost_by_cell: IntArray, cells: Cells) -> tuple[float, int]:
+    """Return what a split costs with the best choices in its parts, and the trips that it withholds."""
+    cost, lost = 0.0, 0
+    for entry in range(cells.first_part[split + 1] - 1, cells.first_part[split] - 1, -1):
+        part = cells.part[entry] - decision.first
+        cost += decision.cost[part]
+        lost += lost_by_cell[part]
+    cost += decision.price * cells.withheld[split]
+    lost += cells.withheld[split]
+    return cost if cells.allowed[split] else np.inf, lost
+
+
+price_split = compiled(_price_split)
+
+
 def _price_splits(
     splits: IntArray, decision: Decision, lost_by_cell: IntArray, cells: Cells
 ) -> tuple[FloatArray, IntArray]:
@@ -102,15 +117,7 @@ def _price_splits(
     cost = np.zeros(len(splits))
     lost = np.zeros(len(splits), np.int64)
     for row in range(len(splits)):
-        split = splits[row]
-        for entry in range(cells.first_part[split + 1] - 1, cells.first_part[split] - 1, -1):
-            part = cells.part[entry] - decision.first
-            cost[row] += decision.cost[part]
-            lost[row] += lost_by_cell[part]
-        cost[row] += decision.price * cells.withheld[split]
-        lost[row] += cells.withheld[split]
-        if not cells.allowed[split]:
-            cost[row] = np.inf
+        cost[row], lost[row] = price_split(splits[row], decision, lost_by_cell, cells)
     return cost, lost
 
 

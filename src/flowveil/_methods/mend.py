@@ -1,8 +1,9 @@
 """Flows inside each other, and how those that fail the requirement are mended.
 
 Persons and weights do not add up: whether what finer flows leave is enough shows only when it is counted. A flow that
-fails gives its trips to the flow around it, takes in a finer flow, or is withheld: what is cheapest. A flow that takes
-trips in still passes if it did, and so does one that takes in a flow that passes.
+fails gives its trips to the flow around it, takes in a finer flow, or is withheld: what is cheapest. Crowds do not
+shrink: a flow that takes trips in is still one if it was, and so is one that takes in a crowd. But one person may make
+too many of the trips then; so a flow without finer ones may fail too. Each step leaves fewer flows.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Layers:
 
     def fails(self, problem: Problem) -> BoolArray:
         """Return which flows fail the requirement."""
-        return ~problem.requirement.is_crowd(problem.flows.measure(self.group, len(self.cell)))
+        requirement, measures = problem.requirement, problem.measure(self.group, len(self.cell))
+        return ~(requirement.is_crowd(measures) & requirement.is_shared(measures))
 
     @property
     def rate(self) -> FloatArray:
@@ -70,7 +72,7 @@ class Price(NamedTuple):
 
 
 def mend(problem: Problem, layers: Layers, price: Price) -> Layers:
-    """Return flows that all pass; the largest of those inside each other pass as wholes."""
+    """Return flows that all pass. More than may be is withheld only where one person makes too many of the trips."""
     while (fails := layers.fails(problem)).any():
         layers, withheld = _mend_finest(problem, layers, fails, price)
         price = price._replace(left=price.left - withheld)
@@ -84,12 +86,13 @@ def _mend_finest(problem: Problem, layers: Layers, fails: BoolArray, price: Pric
     target = np.arange(len(above))
     withheld = 0
     for flow in _finest(fails, above):
-        finer = min(inside[flow], key=lambda other: trips[other] * (rate[flow] - rate[other]))
-        cost = trips[finer] * (rate[flow] - rate[finer])
+        finer = min(inside.get(flow, []), key=lambda other: trips[other] * (rate[flow] - rate[other]), default=NONE)
+        cost = np.inf if finer == NONE else trips[finer] * (rate[flow] - rate[finer])
+        fits = finer == NONE or withheld + trips[flow] <= price.left
         around = above[flow]
         if around != NONE and trips[flow] * (rate[around] - rate[flow]) <= cost:
             target[flow] = around
-        elif around == NONE and trips[flow] * price.lam <= cost and withheld + trips[flow] <= price.left:
+        elif around == NONE and trips[flow] * price.lam <= cost and fits:
             target[flow] = NONE
             withheld += int(trips[flow])
         else:

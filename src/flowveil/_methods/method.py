@@ -89,6 +89,8 @@ class Method:
     remainders: bool = False  # can a flow count what finer flows inside it leave?
     outcome: Callable[[Problem, float], Outcome] | None = None  # what it reaches with a target volume, if it takes one
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
+    sensitive: bool = False  # can it keep flows out whose areas are too small beside a sensitive place?
+    shares: bool = False  # can it keep flows out in which one person makes too many of the trips?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:
         """Return the options given, checked.
@@ -117,21 +119,22 @@ class Method:
         beside: str | Path | None = None,
         remainders: bool = False,
         hierarchy: str | Sequence[str] | None = None,
+        max_share: float | None = None,
     ) -> ClusterOptions:
         """Return k and k_weight for `build_flows` on a cluster so that persons stay there, given what will be released.
 
         Nothing is returned, and ids of persons leave the cluster, where a release must know more than which pairs of
         areas have enough people; nor is anything for an engine that has no cluster.
         A cluster counts the pairs of one tree: with a lattice or many trees, persons come here.
-        loss, time_hierarchy, elsewhere, totals, beside, remainders, hierarchy: as `build_flows` and `anonymize` will
-        be given them.
+        loss, time_hierarchy, elsewhere, totals, beside, remainders, hierarchy, max_share: as `build_flows` and
+        `anonymize` will be given them.
 
         >>> mosaic = next(method for method in fv.methods() if method.name == "mosaic")
         >>> mosaic.cluster_options(10), mosaic.cluster_options(10, elsewhere=True)
         ({'k': 10, 'k_weight': None}, {})
         """
         several = self.several and has_several_ways(hierarchy)
-        whole_pairs = not (time_hierarchy or elsewhere or totals or beside or remainders or several)
+        whole_pairs = not (time_hierarchy or elsewhere or totals or beside or remainders or several or max_share)
         if engine != "spark" or not self.crowds or loss not in LOSSES_OF_NODES or not whole_pairs:
             return {}
         least = parse_k_weight(k_weight)

@@ -111,7 +111,8 @@ def _keep(edges: IntArray, marked: Marked, cells: Cells) -> Narrow:
     number = np.flatnonzero(marked.reached) + first
     splits = np.flatnonzero(marked.useful) + begin
     new = np.zeros(len(marked.reached) + 1, np.int32)
-    new[1:] = np.cumsum(marked.reached)
+    for here in range(len(marked.reached)):
+        new[here + 1] = new[here] + marked.reached[here]
     first_split = np.zeros(len(number) + 1, np.int32)
     row = 0
     for cell in range(len(number)):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._methods.open_cells import join_open, open_run
+from flowveil._methods.open_cells import decide, join_open, open_run
 from flowveil._processes import at_once
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._methods.cuts import ChoiceArray, Cut, Splits
     from flowveil._methods.front_kernels import Front
+    from flowveil._methods.open_cells import Decided
 
 WORK = 20_000_000  # points that a search may look at
 POINTS = 2_000_000  # that it may keep, 32 bytes each
@@ -41,22 +43,36 @@ class Near:
         return self.splits.measure(choice, self.lam)
 
 
-def find_near(splits: Splits, lam: float, value: float, gap: float, most: int) -> Near | None:
-    """Return the cuts within a gap of `value`, the cost of the best one, that withhold at most so many trips.
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search for cuts that cost little more at a price than the best one."""
 
-    None if there are too many to be looked at.
-    """
-    from flowveil._methods import front_kernels  # noqa: PLC0415 numba is slow to import
+    splits: Splits
+    lam: float
+    value: float  # what the best one costs
 
-    rounding = ROUNDING * value
-    parts = at_once(lambda run: open_run(splits, run, lam, (gap, rounding)), splits.cube.runs)
-    opened = join_open([part.opened for part in parts])
-    terms = front_kernels.Terms(lam, rounding, WORK, POINTS)
-    points, start, stop, finished = front_kernels.find_front(opened, gap, most, terms)
-    if not finished:
-        return None
-    withheld = points.withheld[start:stop] + splits.cube.total - sum(part.kept for part in parts)
-    loss = points.cost[start:stop] + value - lam * withheld
-    inside = withheld <= most
-    choice = np.concatenate([part.choice for part in parts])
-    return Near(splits, lam, choice, points, start, withheld[inside], loss[inside])
+    @cached_property
+    def decided(self) -> list[Decided]:
+        """The best choices, by run: the same however wide the gap is."""
+        return at_once(lambda run: decide(self.splits, run, self.lam), self.splits.cube.runs)
+
+    def find(self, gap: float, most: int) -> Near | None:
+        """Return the cuts within a gap of the best one that withhold at most so many trips.
+
+        None if there are too many to be looked at.
+        """
+        from flowveil._methods import front_kernels  # noqa: PLC0415 numba is slow to import
+
+        splits, lam, rounding = self.splits, self.lam, ROUNDING * self.value
+        runs = list(zip(splits.cube.runs, self.decided, strict=True))
+        parts = at_once(lambda run: open_run(splits, *run, (gap, rounding)), runs)
+        opened = join_open([part.opened for part in parts])
+        terms = front_kernels.Terms(lam, rounding, WORK, POINTS)
+        points, start, stop, finished = front_kernels.find_front(opened, gap, most, terms)
+        if not finished:
+            return None
+        withheld = points.withheld[start:stop] + splits.cube.total - sum(part.kept for part in parts)
+        loss = points.cost[start:stop] + self.value - lam * withheld
+        inside = withheld <= most
+        choice = np.concatenate([part.choice for part in parts])
+        return Near(splits, lam, choice, points, start, withheld[inside], loss[inside])

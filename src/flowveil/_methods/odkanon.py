@@ -59,7 +59,22 @@ def solve(
     wanted = np.where((origin >= 0) & (destination >= 0), origin * width + destination, -1)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     group = np.where(keys[place] == wanted, place, -1)
-    return replace(solution, group=group, exact=True)
+    return _without_dominated(problem, replace(solution, group=group, exact=True))
+
+
+def _without_dominated(problem: Problem, solution: Solution) -> Solution:
+    """Return a solution less the flows in which filtered trips that were counted again are too many of one person."""
+    shared = problem.requirement.is_shared(problem.measure(solution.group, len(solution.origin)))
+    if shared.all():
+        return solution
+    number = np.append(np.where(shared, np.cumsum(shared) - 1, -1), -1)  # the last entry is for no flow
+    return replace(
+        solution,
+        origin=solution.origin[shared],
+        destination=solution.destination[shared],
+        group=number[solution.group],
+        matrix=solution.matrix[shared],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +204,7 @@ def _highest(hierarchy: Hierarchy, merged: BoolArray) -> IntArray:
 
 
 def _stopping_step(problem: Problem, kept: BoolArray, merges: Merges) -> int:
-    """Return the first step after which every flow passes: once all pass, merging more keeps it so.
+    """Return the first step after which every flow passes: once all pass, merging more keeps it so, shares included.
 
     After a step that is too early, its areas stand for the tiles: what comes later only joins them further.
     """

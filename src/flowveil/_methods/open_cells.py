@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._arrays import FloatArray, IntArray
     from flowveil._methods.cuts import ChoiceArray, Splits
-    from flowveil._methods.kernels import Cells
+    from flowveil._methods.kernels import Cells, Decision
     from flowveil._problem import Run
 
     LinkArray = npt.NDArray[np.int32]
@@ -43,51 +43,60 @@ class OpenRun(NamedTuple):
     kept: int  # trips that these publish
 
 
-def open_run(splits: Splits, run: Run, lam: float, limits: tuple[float, float]) -> OpenRun:
+class Decided(NamedTuple):
+    """The best choices in a run of cells, and the trips that each withholds."""
+
+    decision: Decision
+    lost: IntArray  # by cell of the run
+
+
+def decide(splits: Splits, run: Run, lam: float) -> Decided:
+    """Return the best choices of a run at a price."""
+    from flowveil._methods import kernels  # noqa: PLC0415 numba is slow to import
+
+    decision = splits.choose(run, lam)
+    return Decided(decision, kernels.lose(decision, splits.cells))
+
+
+def open_run(splits: Splits, run: Run, decided: Decided, limits: tuple[float, float]) -> OpenRun:
     """Return where cuts of a run may differ from the best; limits: a gap, and a difference of costs that is none."""
-    from flowveil._methods import kernels, open_kernels  # noqa: PLC0415 numba is slow to import
+    from flowveil._methods import open_kernels  # noqa: PLC0415 numba is slow to import
 
     cells, edges = splits.cells, splits.cube.edges[run.matrices.start : run.matrices.stop + 1]
-    first, begin = run.cells.start, int(cells.first_split[run.cells.start])
-    decision = splits.choose(run, lam)
-    choice, lost_by_cell = decision.choice, kernels.lose(decision, cells)
-    every = np.arange(begin, cells.first_split[run.cells.stop])
-    cost, lost = kernels.price_splits(every, decision, lost_by_cell, cells)
-    differs, through, beyond = open_kernels.look_down(limits, edges, open_kernels.Best(choice, cost, lost), cells)
-    is_open = open_kernels.open_above(first, differs, beyond, cells)
-    cell = np.flatnonzero(is_open) + first
-    least, withheld = decision.cost[cell - first], lost_by_cell[cell - first]
-    starts, split = _entries(cells.first_split, cell)
-    owner = np.repeat(np.arange(len(cell)), np.diff(starts))
-    way = np.arange(len(split)) - starts[owner] + 1
-    inside = beyond[split - begin] < np.inf
-    owner, way, split = owner[inside], way[inside], split[inside]
-    first_above, above = _splits_above(cells, split, is_open, first)
+    first, (decision, lost_by_cell) = run.cells.start, decided
+    inside = open_kernels.look_down(limits, edges, decision, lost_by_cell, cells)
+    is_open = open_kernels.open_above(first, len(decision.choice), inside, cells)
+    here = inside.cell[is_open]
+    counts = np.diff(inside.first_split)
+    of_open = np.repeat(is_open, counts)
+    split, owner = inside.split[of_open], np.repeat(np.arange(len(here)), counts[is_open])
+    first_above, above = _splits_above(cells, split, here + first)
     opened = Open(
-        cell,
-        limits[0] - through[cell - first],
-        cells.loss[cell] - least,
-        withheld,
-        np.searchsorted(owner, np.arange(len(cell) + 1)),
-        way,
+        here + first,
+        limits[0] - inside.through[is_open],
+        cells.loss[here + first] - decision.cost[here],
+        lost_by_cell[here],
+        np.searchsorted(owner, np.arange(len(here) + 1)),
+        split - cells.first_split[here + first][owner] + 1,
         owner,
-        cost[split - begin] - least[owner],
-        lost[split - begin] - withheld[owner],
+        inside.cost[of_open] - decision.cost[here][owner],
+        inside.lost[of_open] - lost_by_cell[here][owner],
         first_above,
         above,
     )
     top = edges[:-1][np.diff(edges) > 0]
-    return OpenRun(opened, choice, int((splits.cube.trips[top] - lost_by_cell[top - first]).sum()))
+    return OpenRun(opened, decision.choice, int((splits.cube.trips[top] - lost_by_cell[top - first]).sum()))
 
 
-def _splits_above(cells: Cells, split: IntArray, is_open: BoolArray, first: int) -> tuple[IntArray, IntArray]:
+def _splits_above(cells: Cells, split: IntArray, opened: IntArray) -> tuple[IntArray, IntArray]:
     """Return where the entries of each open cell of a run begin, and the splits, by place, that it is a part of."""
     starts, entry = _entries(cells.first_part, split)
-    number = np.repeat(np.arange(len(split)), np.diff(starts))
-    place = np.where(is_open, np.cumsum(is_open) - 1, -1)[cells.part[entry] - first]
-    number, place = number[place >= 0], place[place >= 0]
+    number, part = np.repeat(np.arange(len(split)), np.diff(starts)), cells.part[entry]
+    place = np.searchsorted(opened, part)
+    known = np.append(opened, -1)[place] == part
+    number, place = number[known], place[known]
     order = np.argsort(place, kind="stable")
-    return np.searchsorted(place[order], np.arange(int(is_open.sum()) + 1)), number[order]
+    return np.searchsorted(place[order], np.arange(len(opened) + 1)), number[order]
 
 
 def _entries(first: LinkArray, rows: IntArray) -> tuple[IntArray, IntArray]:

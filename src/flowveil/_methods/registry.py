@@ -35,6 +35,8 @@ _METHODS = (
         several=True,
         remainders=True,
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="nested",
@@ -52,6 +54,8 @@ _METHODS = (
         joint=True,
         several=True,
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="crosscut",
@@ -65,6 +69,8 @@ _METHODS = (
         losses=True,
         joint=True,
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="atg-dual",
@@ -78,6 +84,8 @@ _METHODS = (
         outcome=atg.dual_outcome,
         losses=True,
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="atg-soft",
@@ -93,6 +101,8 @@ _METHODS = (
         ),
         outcome=atg.soft_outcome,
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="suppression",
@@ -102,6 +112,8 @@ _METHODS = (
         steers=False,
         solve=suppression.solve,
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="odkanon",
@@ -116,6 +128,7 @@ _METHODS = (
             Option("balance", 0.03, "how far origins per destination may stray before one axis is forced"),
             Option("reinstate", default=True, meaning="count filtered trips again in flows that are published anyway"),
         ),
+        shares=True,
     ),
     Method(
         name="oigh",
@@ -126,6 +139,8 @@ _METHODS = (
         solve=oigh.solve,
         options=(Option("precision", "tiles", "what makes a cut precise: tiles of both ends, or steps up the trees"),),
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
     Method(
         name="knapsack",
@@ -149,6 +164,7 @@ _METHODS = (
         summary="cut the space of flows at medians while both halves pass: rectangles, nothing left out (Mondrian)",
         steers=False,
         solve=mondrian.solve,
+        shares=True,
     ),
     Method(
         name="glove-od",
@@ -176,6 +192,8 @@ _METHODS = (
         solve=uniform_tiles.solve,
         options=(Option("steps", 2, "steps up from the tiles; on a quadtree 2 is 4x4 tiles, 3 is 8x8, 4 is 16x16"),),
         crowds=True,
+        sensitive=True,
+        shares=True,
     ),
 )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from flowveil._errors import InputError, PromiseError
+from flowveil._flows import People
 from flowveil._methods.exact import finest, most_complete
 from flowveil._methods.lagrange import bracket, price_between
 from flowveil._methods.spend import spend
@@ -44,12 +47,25 @@ def notes_of(cut: Cut) -> tuple[str, ...]:
 def check_budget(least: int, problem: Problem) -> None:
     """Raise if even the coarsest cuts suppress more than the budget."""
     if least > problem.budget:
+        check_size(problem)
         reason = "; with the loss metres the top of a tree needs a bbox" if problem.loss == "metres" else ""
+        shares = "" if problem.requirement.max_share is None else ", or raise max_share"
         raise PromiseError(
             f"at least {least / problem.flows.total:.3%} of the trips would be left out, "
             f"but only {problem.budget / problem.flows.total:.3%} may be",
-            f"raise max_suppression or lower k{reason}",
+            f"raise max_suppression or lower k{shares}{reason}",
         )
+
+
+def check_size(problem: Problem) -> None:
+    """Raise if all the trips together are no crowd."""
+    flows, k = problem.flows, problem.requirement.k
+    if isinstance(flows.people, People):
+        crowd, what = len(np.unique(flows.people.person)), "persons"
+    else:  # where persons were counted on a cluster, they are no more than trips
+        crowd, what = flows.total, "trips"
+    if crowd < k:
+        raise PromiseError(f"k is {k:,}, but the data has {crowd:,} {what}", "lower k, or publish a longer period")
 
 
 def check_precision(max_gbar: float) -> None:

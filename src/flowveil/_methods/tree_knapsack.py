@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
@@ -82,7 +82,9 @@ def _finish(lists: Points, used: int, split: tuple[int, int], loss: float, cell:
         used += 1
     for point in range(split[0], split[1]):
         if not whole or costs[point] < loss:
-            points[:, used], costs[used] = points[:, point], costs[point]
+            for row in range(3):
+                points[row, used] = points[row, point]
+            costs[used] = costs[point]
             used += 1
     return used
 
@@ -93,7 +95,10 @@ finish = compiled(_finish)
 def _grown(lists: Points, used: int, size: int) -> Points:
     """Return a copy with room for more points."""
     more = Points(np.empty((3, size), np.int64), np.empty(size))
-    more.parts[:, :used], more.cost[:used] = lists.parts[:, :used], lists.cost[:used]
+    for point in range(used):
+        for row in range(3):
+            more.parts[row, point] = lists.parts[row, point]
+        more.cost[point] = lists.cost[point]
     return more
 
 
@@ -108,7 +113,7 @@ def _fill(capacity: int, price: float, cells: Cells) -> tuple[Points, int, int]:
     lists = Points(np.empty((3, size), np.int64), np.empty(size))
     room = Room(np.empty(capacity + 1), np.empty((2, capacity + 1), np.int64))
     start, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    used = 0
+    used: Whole = np.int64(0)
     for cell in range(count):
         if splittable[cell] and withheld[cell] <= capacity:
             lists.parts[_WITHHELD, used], lists.parts[_ONE, used] = withheld[cell], _START

@@ -10,9 +10,12 @@ from flowveil._options.values import LARGEST_NUMBER, parse_number, parse_whole, 
 AUTO: Literal["auto"] = "auto"
 DEFAULT_K = 10
 DEFAULT_LOSS = "tiles"
+DEFAULT_SENSITIVE_TILES = 7  # a cell of H3 and its neighbors
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
+SHARE_UNIT = 1_000_000  # shares of a person are compared in millionths
+_LEAST_CHANCE, _LARGEST_CHANCE = 0.01, 0.95
 LARGEST_CROWD = 10**12  # more people than ever lived; keeps sums within 64 bits
 
 
@@ -24,6 +27,11 @@ def parse_k(value: object) -> int:
 def parse_users(value: object) -> int:
     """Return the k of trajectories: one user alone is no crowd."""
     return parse_whole(value, "k", "a crowd needs 2 users or more: give -k 2 or more", 2, LARGEST_CROWD)
+
+
+def parse_support(value: object) -> int:
+    """Return how many members of a group must have been seen in a sample."""
+    return parse_whole(value, "min_support", "it is a whole number of users, 1 or more", 1, LARGEST_CROWD)
 
 
 def parse_k_weight(value: object) -> float | Literal["auto"] | None:
@@ -39,6 +47,20 @@ def parse_min_tiles(value: object) -> int:
     return parse_whole(value, "min_tiles", "min_tiles is a whole number of tiles, 1 or more; 1 is usual")
 
 
+def parse_sensitive_tiles(value: object) -> int:
+    """Return the fewest tiles of an area that touches a sensitive place; one would ask for nothing."""
+    hint = "it is a whole number of tiles, 2 or more; 7 is a cell of H3 with its neighbors"
+    return DEFAULT_SENSITIVE_TILES if value is None else parse_whole(value, "sensitive_tiles", hint, 2)
+
+
+def parse_max_share(value: object) -> float | None:
+    """Return the largest share of a flow's trips that one person may make, or None."""
+    hint = "it is a share of trips above 0 and below 1, e.g. 0.5"
+    if value is None:
+        return None
+    return float(parse_number(value, "max_share", hint, 1 / SHARE_UNIT, 1 - 1 / SHARE_UNIT))
+
+
 def parse_max_suppression(value: object) -> float | None:
     """Return a share of trips, or None."""
     return (
@@ -50,6 +72,24 @@ def parse_max_gbar(value: object) -> float | None:
     """Return a mean number of tiles, or None."""
     hint = "it is a mean number of tiles of both ends; 2 is the finest"
     return None if value is None else parse_number(value, "max_gbar", hint, 0, LARGEST_NUMBER)
+
+
+def parse_rounding(value: object) -> int | None:
+    """Return the base that numbers are rounded to, or None."""
+    hint = "it is a whole number, 2 or more, and at most k; 5 is usual"
+    return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
+
+
+def parse_cell_key(value: object) -> int | None:
+    """Return by how much numbers may be changed, or None."""
+    hint = "it is a whole number, 1 or more, and less than k; 2 to 5 are usual"
+    return None if value is None else parse_whole(value, "cell_key", hint, 1, LARGEST_CROWD)
+
+
+def parse_hide_choice(value: object) -> float | None:
+    """Return the chance that an area is not divided though it could be, or None."""
+    hint = "it is a chance from 0.01 to 0.95; 0.5 is usual"
+    return None if value is None else parse_number(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

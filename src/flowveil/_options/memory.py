@@ -15,7 +15,7 @@ _SLACK = 1.25  # an estimate must be so much above what is allowed to be refused
 REST = 20e6  # bytes that do not grow with trips: trees, tables, what is freed but not given back
 _GIGABYTE = 1e9
 _MEGABYTE = 1e6
-FLOW_VISIT = 16  # bytes of flows for each person on a pair of tiles
+FLOW_VISIT = 20  # bytes of flows for each person on a pair of tiles: the pair, the person, how many trips
 FLOW_COLUMN = 8  # and for each column of a pair: ends, trips, and weight, matrix and time where there are
 
 

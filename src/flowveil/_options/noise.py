@@ -9,13 +9,28 @@ from flowveil._options.values import parse_number, parse_whole, shown
 
 MOST_CELLS = 1_000_000  # along a side
 MOST_TRIPS = 1_000_000  # of a person
-_LEAST, _MOST = 1e-9, 1e9  # beyond, noise drowns any count, or nothing is protected, and floats run out
+LEAST_EPSILON = 1e-9  # below, noise drowns any count
+MOST_EPSILON = 100  # exp(100) has 44 digits: beyond, a promise would be made that protects nobody
+_WEAK_EPSILON = 10  # exp(10) is 22,026: such a release is still made, with a warning
 
 
 def parse_epsilon(value: object) -> float:
-    """Return a budget."""
-    hint = "epsilon is a positive number; 1 is common, less protects more"
-    return float(parse_number(value, "epsilon", hint, _LEAST, _MOST))
+    """Return a budget, or raise if it is none that protects anybody."""
+    hint = (
+        "whether one person (or trip) is in the data changes the probability of any release by a factor of at most "
+        f"exp(epsilon): 1 is common, less protects more, and above {MOST_EPSILON} nobody is protected"
+    )
+    return float(parse_number(value, "epsilon", hint, LEAST_EPSILON, MOST_EPSILON))
+
+
+def weak_epsilon(epsilon: float) -> str | None:
+    """Return a warning where a budget protects little, None where there is nothing to say."""
+    if epsilon <= _WEAK_EPSILON:
+        return None
+    return (
+        f"whether one person (or trip) is in the data may change the probability of a release by a factor of "
+        f"exp({epsilon:g}): that is hardly any protection; an epsilon of 1 is common"
+    )
 
 
 def parse_epsilons(value: object) -> list[float]:

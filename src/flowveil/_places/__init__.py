@@ -2,7 +2,7 @@
 
 from flowveil._places.area_tables import area_ids, areas_of_nodes, areas_of_sides, ids_of
 from flowveil._places.areas import Areas, NodeAreas
-from flowveil._places.choose import choose_places, finest, rejoin
+from flowveil._places.choose import choose_places, finest, fixed, rejoin
 from flowveil._places.family import Family, Listed, Numbered, Ways
 from flowveil._places.gazetteer import Gazetteer, NamedPlacesLike, path_of, read_gazetteer, world_gazetteer
 from flowveil._places.geodesy import meters_between, square_kilometers
@@ -13,6 +13,7 @@ from flowveil._places.naming import ELSEWHERE_NAME, plain
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
+from flowveil._places.sensitive import Sensitive, read_sensitive
 from flowveil._places.zone_table import ZonesLike, ZoneTable, read_shapes, read_zones
 from flowveil._places.zones import Zones
 
@@ -35,6 +36,7 @@ __all__ = [
     "Quadtree",
     "RectangleAreas",
     "Rectangles",
+    "Sensitive",
     "Ways",
     "ZoneTable",
     "Zones",
@@ -46,6 +48,7 @@ __all__ = [
     "choose_places",
     "depths",
     "finest",
+    "fixed",
     "ids_of",
     "lattice_of_runs",
     "make_frame",
@@ -53,6 +56,7 @@ __all__ = [
     "path_of",
     "plain",
     "read_gazetteer",
+    "read_sensitive",
     "read_shapes",
     "read_zones",
     "rejoin",

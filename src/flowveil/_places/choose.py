@@ -85,6 +85,18 @@ def finest(places: Places) -> Places:
     return rejoin(places, LATTICE)
 
 
+def fixed(places: Places) -> Places:
+    """Return the finest places over the same tiles whose areas do not follow from the tiles seen, or raise."""
+    if isinstance(places, H3Lattice | SquareLattice):
+        raise InputError(
+            "rectangles of a lattice are drawn around the tiles seen: each half tells that somebody was there",
+            "use another hierarchy: h3-binary, h3 or quadtree",
+        )
+    if isinstance(places, H3Grid):
+        return rejoin(places, "h3-binary")
+    return finest(places) if isinstance(places, Zones) else places
+
+
 def rejoin(places: Places, hierarchy: str | Sequence[str]) -> Places:
     """Return places over the same tiles with another hierarchy, where it was left open."""
     if not places.open or places.settings()["hierarchy"] == hierarchy:

@@ -48,6 +48,7 @@ _LOWEST_GROUP = np.array(  # by digit: the smallest group that holds it
 )
 _GROUP_SHIFT = np.uint64(56)  # three bits that are always 0 in a cell
 _CELL_BITS = ~(np.uint64(7) << _GROUP_SHIFT)
+_HALF_A_TURN = 180  # degrees; no cell is as wide, so a ring that is goes round a pole or over the seam
 _MOST_COUNTED_TILES = 5_000_000  # beyond, the tiles of the bbox are not counted one by one
 
 
@@ -67,6 +68,7 @@ class H3Grid:
         self.resolution = resolution
         self.binary = binary
         self.bbox = bbox
+        self._outlines: dict[int, shapely.Geometry] = {}  # by key: most areas are asked for at both ends, and measured
 
     def index(self, *columns: Column) -> Column:
         """Return the cells of (lon, lat); null off the globe."""
@@ -183,15 +185,20 @@ class H3Grid:
 
     def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         shapes = np.full(len(nodes), None, object)
+        inner = dict.fromkeys(key for node, key in _pairs(hierarchy, nodes) if node)
+        new = [key for key in inner if key not in self._outlines]
+        self._outlines.update(zip(new, self._outlines_of(np.array(new, np.uint64)), strict=True))
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
-                cells = _cells_of_key(int(key))
-                near = h3.cell_to_latlng(cells[0])[1]
-                outlines = [outline_near(cell, near) for cell in cells]
-                shapes[row] = outlines[0] if len(cells) == 1 else shapely.union_all(outlines)
+                shapes[row] = self._outlines[key]
             elif self.bbox:
                 shapes[row] = box_shape(self.bbox)
         return shapes
+
+    def _outlines_of(self, keys: KeyArray) -> list[shapely.Geometry]:
+        """Return the outlines of the areas with some keys."""
+        outlines = Outlines()
+        return [outlines.unite(_cells_of_key(key)) for key in keys.tolist()]
 
 
 def _pairs(hierarchy: Numbered, nodes: IntArray) -> zip[tuple[int, int]]:
@@ -237,13 +244,39 @@ def mean_point(points: list[tuple[float, float]]) -> tuple[float, float]:
     return float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
 
 
-def outline_near(cell: int, near: float) -> shapely.Geometry:
-    """Return the boundary with longitudes near `near`, so that neither 180 degrees nor a pole tears it apart."""
-    lat, lon = np.array(h3.cell_to_boundary(cell)).T
-    turns = np.round((np.unwrap(lon, period=360) - lon) / 360)  # whole, so that corners that cells share stay the same
-    lon += 360 * (turns + np.round((near - lon[0]) / 360))
+class Outlines:
+    """Outlines of cells; each is made once, though many areas have it."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, int], shapely.Geometry] = {}
+        self._rings: dict[int, FloatArray] = {}
+
+    def unite(self, cells: Sequence[int]) -> shapely.Geometry:
+        """Return the outline of cells that lie together, in one piece even where longitudes begin anew."""
+        near = h3.cell_to_latlng(cells[0])[1]
+        outlines = [self._near(cell, near) for cell in cells]
+        return outlines[0] if len(cells) == 1 else shapely.union_all(outlines)
+
+    def _near(self, cell: int, near: float) -> shapely.Geometry:
+        """Return the outline of a cell with longitudes near `near`."""
+        ring = self._rings.get(cell)
+        if ring is None:
+            ring = self._rings[cell] = np.array(h3.cell_to_boundary(cell))[:, ::-1]
+        turns = round((near - ring[0, 0]) / 360)
+        if (cell, turns) not in self._made:
+            self._made[cell, turns] = shapely.Polygon(_closed(ring, turns))
+        return self._made[cell, turns]
+
+
+def _closed(ring: FloatArray, turns: int) -> FloatArray:
+    """Return the ring of a cell, turned, so that neither 180 degrees nor a pole tears it apart."""
+    lon, lat = ring.T
+    if not turns and np.ptp(lon) < _HALF_A_TURN:
+        return ring
+    steps = np.round((np.unwrap(lon, period=360) - lon) / 360)  # whole, so that corners that cells share stay the same
+    lon = lon + 360 * (steps + turns)
     around = lon[0] + 360 * np.round((lon[-1] - lon[0]) / 360)  # the first corner, met again after one turn
     if around != lon[0]:  # the ring goes round a pole: close it along the pole
         pole = 90.0 if lat.mean() > 0 else -90.0
         lon, lat = np.append(lon, [around, around, lon[0]]), np.append(lat, [lat[0], pole, pole])
-    return shapely.Polygon(np.column_stack([lon, lat]))
+    return np.column_stack([lon, lat])

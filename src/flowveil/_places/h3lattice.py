@@ -10,16 +10,14 @@ import numpy as np
 import shapely
 
 from flowveil._places.axial import PENTAGONS, cells_at, coordinate_bits, coordinates, count_cells, surely_inside
-from flowveil._places.bbox import box_center, box_shape
-from flowveil._places.h3grid import H3Grid, mean_point, outline_near
+from flowveil._places.bbox import box_center
+from flowveil._places.h3grid import H3Grid, Outlines, mean_point
 from flowveil._places.hierarchy import ROOT
 from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name, parse_rectangle
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
+    from collections.abc import Iterator, Sequence
 
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
@@ -163,29 +161,36 @@ class H3Lattice(H3Grid):
         counts[nodes == ROOT] = self._tiles_of_bbox()
         return counts
 
-    def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
-        rectangle = self.lattice.unpack(hierarchy.key[nodes])
-        shapes = np.full(len(nodes), None, object)
-        for row, node in enumerate(nodes.tolist()):
-            if node != ROOT:
-                shapes[row] = self._outline(_one(rectangle, row))
-            elif self.bbox:
-                shapes[row] = box_shape(self.bbox)
-        return shapes
-
-    def _outline(self, rectangle: Rectangle) -> shapely.Geometry:
+    def _outlines_of(self, keys: KeyArray) -> list[shapely.Geometry]:
         """Return the united outlines of few cells; of many, points along the border, which runs between cells."""
-        width, height = 1 << int(rectangle.wide[0]), 1 << int(rectangle.high[0])
-        if width * height <= _MOST_UNITED:
-            cells = self._sample(rectangle, max(width, height))
-        else:
-            ring = self._border(rectangle)
-            if ring is not None:
-                return ring
-            cells = self._sample(rectangle, _BORDER_POINTS)
-        near = h3.cell_to_latlng(cells[0])[1]
-        united = shapely.union_all([outline_near(cell, near) for cell in cells])
-        return united if width * height <= _MOST_UNITED else shapely.convex_hull(united)
+        rectangle = self.lattice.unpack(keys)
+        shapes = np.full(len(keys), None, object)
+        outlines = Outlines()
+        few = 1 << (rectangle.wide + rectangle.high) <= _MOST_UNITED
+        for row, cells in self._all_cells(rectangle, np.flatnonzero(few)):
+            shapes[row] = outlines.unite(cells)
+        for row in np.flatnonzero(~few).tolist():
+            ring = self._border(_one(rectangle, row))
+            some = [] if ring is not None else self._sample(_one(rectangle, row), _BORDER_POINTS)
+            shapes[row] = ring if ring is not None else shapely.convex_hull(outlines.unite(some))
+        made: list[shapely.Geometry] = shapes.tolist()
+        return made
+
+    def _all_cells(self, rectangle: Rectangle, rows: IntArray) -> Iterator[tuple[int, list[int]]]:
+        """Yield each of some rows, and all cells of its rectangle; those of the same sides are found together."""
+        sides = rectangle.wide[rows] * (self.lattice.bits + 1) + rectangle.high[rows]
+        for side in np.unique(sides).tolist():
+            alike = rows[sides == side]
+            some = Rectangle(*(part[alike] for part in rectangle))
+            across, up = np.meshgrid(*(np.arange(1 << int(power[0])) for _, power in _sides(some)))
+            x, y = (
+                ((place << power)[:, None] + steps.ravel()).ravel()
+                for (place, power), steps in zip(_sides(some), (across, up), strict=True)
+            )
+            cells = self._cells(np.repeat(some.block, across.size), x, y).reshape(len(alike), across.size)
+            for number, (row, inside) in enumerate(zip(alike.tolist(), cells.tolist(), strict=True)):
+                there = [cell for cell in inside if cell]
+                yield row, there or self._sample(_one(some, number), 2 * max(across.shape))
 
     def _border(self, rectangle: Rectangle) -> shapely.Geometry | None:
         """Return the border of a rectangle, None where its base cell ends inside or it goes round a pole.

@@ -46,7 +46,7 @@ def runs_of_ids(areas: Sequence[str], resolution: int) -> tuple[IntArray, IntArr
 
 
 def lattice_of_runs(numbers: IntArray, resolution: int) -> IntArray:
-    """Return where cells numbered along the trees stand on the lattice: base cell and two coordinates a row."""
+    """Return base cell and two coordinates on the lattice of cells that are numbered along the trees, a row each."""
     digit = np.array([int(character) for character in _DIGITS], np.uint64)
     cells = np.zeros(len(numbers), np.uint64)
     path = numbers

@@ -1,6 +1,7 @@
 """The question a method answers."""
 
 from flowveil._problem.axis import Axis, Dimension
+from flowveil._problem.chance import Chance
 from flowveil._problem.cube import Cube, Links, Run, by_split
 from flowveil._problem.losses import LOSSES, LOSSES_OF_NODES
 from flowveil._problem.memory import check_cells
@@ -12,6 +13,7 @@ __all__ = [
     "LOSSES",
     "LOSSES_OF_NODES",
     "Axis",
+    "Chance",
     "Cube",
     "Dimension",
     "Least",

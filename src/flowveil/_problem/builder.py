@@ -68,7 +68,7 @@ def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
     for row, dimension in zip(node, dimensions, strict=True):
         if dimension.is_place:
             tiles += dimension.family.tiles[row]
-    return Cube(
+    cube = Cube(
         node=node,
         trips=cells.trips,
         tiles=tiles,
@@ -78,6 +78,9 @@ def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
         total=flows.total,
         price=1.0 if problem.loss == "reconstruction" else 0.0,
     )
+    if problem.chance is None:
+        return cube
+    return problem.chance.close(cube, np.repeat(sheets[0], sizes), dimensions, problem.requirement.k)
 
 
 def _join(runs: list[Cube]) -> Cube:

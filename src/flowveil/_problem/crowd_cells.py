@@ -44,6 +44,8 @@ def cells_of_crowds(problem: Problem, crowds: Crowds) -> tuple[IntArray, Cells]:
     origin, destination, trips = crowds.origin[kept], crowds.destination[kept], crowds.measures.trips[kept]
     nothing = np.zeros(0, np.int64)
     loss = loss_function(problem)(Batch(np.stack([origin, destination]), trips, nothing, nothing, nothing, nothing, []))
+    if (barred := problem.bars(origin, destination)) is not None:
+        loss[barred] = np.inf
     edges = np.searchsorted(crowds.matrix[kept], np.arange(flows.matrix_count + 1))
     return np.arange(flows.matrix_count)[None, :], Cells(
         edges, origin.astype(np.int32), destination.astype(np.int32), trips, loss

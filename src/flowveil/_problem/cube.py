@@ -101,7 +101,7 @@ class Cube:
         """Return the cells kept, among them the first of each matrix; those that are not kept are no parts."""
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
         return Cube(
-            self.node[:, kept],
+            np.compress(kept, self.node, axis=1),
             self.trips[kept],
             self.tiles[kept],
             self.loss[kept],

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows, Measures
-    from flowveil._problem.cube import Cube
+    from flowveil._places import Sensitive
+    from flowveil._problem.chance import Chance
+    from flowveil._problem.cube import Cube, LinkArray
     from flowveil._problem.requirement import Requirement
     from flowveil._problem.sheets import Groups
 
@@ -40,6 +42,8 @@ class Problem:
     time_weight: float = 1.0  # what a step of time costs in the loss; a tile (meter, square kilometer) costs 1
     several: bool = False  # areas may be split in all ways that their family has, not only as its first tree does
     remainders: bool = False  # a flow may count what finer flows inside it leave
+    sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
+    chance: Chance | None = None  # a secret draw that keeps cells from being divided
 
     def __post_init__(self) -> None:
         check_crowds(self.flows, self.requirement)
@@ -69,13 +73,30 @@ class Problem:
             *(Dimension(Family.of(axis.hierarchy), axis) for axis in times),
         )
 
+    @cached_property
+    def _barred(self) -> tuple[BoolArray, BoolArray] | None:
+        """By area of each end: whether it is too small beside a sensitive place; None where there are no such."""
+        if self.sensitive is None:
+            return None
+        places = self.flows.places
+        first, second = (self.sensitive.barred(places, family, np.arange(len(family))) for family in self.families)
+        return first, second
+
+    def bars(self, origin: IntArray | LinkArray, destination: IntArray | LinkArray) -> BoolArray | None:
+        """Return which pairs of areas (of the families) may only be split, None where none is: a place forbids it."""
+        if self._barred is None:
+            return None
+        barred: BoolArray = self._barred[0][origin] | self._barred[1][destination]
+        return barred
+
     def part(self, matrix: int) -> Problem:
         """Return the problem of one matrix by itself, with its share of the budget."""
         if self.flows.matrix_count == 1:  # its cube may be there already
             return self
         flows = self.flows.part(matrix)
         budget = self.budget * flows.total // self.flows.total
-        return replace(self, flows=flows, budget=budget)
+        chance = None if self.chance is None else replace(self.chance, first=self.chance.first + matrix)
+        return replace(self, flows=flows, budget=budget, chance=chance)
 
     def bare(self) -> Problem:
         """Return a problem that tells a method all it may know, and nothing of where trips came from."""
@@ -107,15 +128,22 @@ class Problem:
         """Where tile pairs lie, for methods that cut space and not trees."""
         return Positions(self.flows)
 
+    def measure(self, group: IntArray, count: int) -> Measures:
+        """Measure groups of tile pairs (see `Flows.measure`) in all that the requirement tests."""
+        return self.flows.measure(group, count, most=self.requirement.max_share is not None)
+
     def measure_pairs(self, origin: IntArray, destination: IntArray) -> NodePairs:
         """Group tile pairs by a pair of nodes (one entry a tile pair; -1 at either end leaves it out)."""
         inside = (origin >= 0) & (destination >= 0)
         group = np.full(len(origin), -1, np.int64)
         first, second, group[inside] = _distinct(origin[inside], destination[inside])
-        measures = self.flows.measure(group, len(first))
+        measures = self.measure(group, len(first))
         publishable = self.requirement.passes(
             measures, self.flows.origins.tiles[first], self.flows.destinations.tiles[second]
         )
+        if self.sensitive is not None:
+            ends = ((self.flows.origins, first), (self.flows.destinations, second))
+            publishable &= ~np.any([self.sensitive.barred(self.flows.places, *end) for end in ends], axis=0)
         return NodePairs(first, second, group, measures, publishable)
 
     def coarsen(self, pairs: NodePairs) -> Problem:

@@ -13,7 +13,9 @@ from flowveil._problem.losses import LOSSES_OF_NODES, Batch, in_order, loss_func
 from flowveil._problem.memory import check_cells
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray, IntArray
+    from collections.abc import Callable
+
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._flows import Flows
     from flowveil._problem.axis import Dimension
     from flowveil._problem.cube import LinkArray
@@ -52,6 +54,7 @@ class Search:
         weight = _tested_weight(problem)
         self.records = kernels.Records(tile, _ranks(self.destinations), flows.trips, weight)
         self.visits = kernels.Visits(*_visits(flows), _NOTHING)
+        self.dominated = _dominated(problem, self.visits.start)
         self.loss = loss_function(problem)
         self.with_records = flows.people is not None or problem.loss not in LOSSES_OF_NODES
         self.rank = [np.stack([axis.rank for axis in dimension.axes]) for dimension in in_order(problem.dimensions)]
@@ -132,7 +135,14 @@ class Search:
         more = sum(int(count[row].sum()) for count, row in zip(self.split_counts, node, strict=True))
         self.settle(sheets, cells + node.shape[1], splits + more)
         spans = found.begin[new], found.end[new], found.order
-        return self.loss(Batch(node, found.trips[new], *spans, flows.trips, self.rank))
+        loss = self.loss(Batch(node, found.trips[new], *spans, flows.trips, self.rank))
+        if self.dominated is not None:
+            whole = found.destination[new] == ROOT
+            loss[self.dominated(*spans, found.trips[new], whole)] = np.inf  # such a cell may only be split
+        barred = self.problem.bars(found.origin[new], found.destination[new])
+        if barred is not None:
+            loss[barred] = np.inf
+        return loss
 
 
 def _sheet_of(cells: slice, desk: Desk) -> IntArray:
@@ -184,6 +194,32 @@ def _visits(flows: Flows) -> tuple[IntArray, IntArray, IntArray]:
         return _NOTHING, _NOTHING, _NOTHING
     start = np.searchsorted(people.pair, np.arange(len(flows) + 1))
     return start, people.person, _NOTHING if people.weight is None else people.weight
+
+
+def _dominated(
+    problem: Problem, start: IntArray
+) -> Callable[[IntArray, IntArray, IntArray, IntArray, BoolArray], BoolArray] | None:
+    """Return what finds the cells in which one person makes too many of the trips; None where that does not matter.
+
+    start: by record its first visit. Cells are given by their spans of records, their trips, and whether they are the
+    first of their origin.
+    """
+    requirement, people = problem.requirement, problem.flows.people
+    if requirement.max_share is None or people is None or people.trips is None:
+        return None
+    from flowveil._problem import share_kernels  # noqa: PLC0415 numba is slow to import
+
+    visits = share_kernels.Visits(start, people.person, people.trips)
+    persons = int(people.person.max(initial=-1)) + 1
+
+    def find(begin: IntArray, end: IntArray, order: IntArray, trips: IntArray, whole: BoolArray) -> BoolArray:
+        spans = share_kernels.Spans(begin, end, order, trips, whole)
+        dominated: BoolArray = share_kernels.find_dominated(
+            spans, visits, requirement.share_parts, np.zeros(persons, np.int64)
+        )
+        return dominated
+
+    return find
 
 
 def _nobody(flows: Flows) -> IntArray:

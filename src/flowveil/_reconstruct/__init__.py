@@ -1,6 +1,5 @@
 """What a reader does with a release: flows between areas of the reader's own."""
 
-from flowveil._reconstruct.layers import evened
 from flowveil._reconstruct.reconstruction import Reconstruction, reconstruct_flows
 
-__all__ = ["Reconstruction", "evened", "reconstruct_flows"]
+__all__ = ["Reconstruction", "reconstruct_flows"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,10 +14,12 @@ from flowveil._folder import NOISE, SIDES, TOTAL, key_columns
 from flowveil._matrices import check_sums
 from flowveil._noise import variance
 from flowveil._places import read_zones
-from flowveil._reconstruct.layers import evened
 from flowveil._reconstruct.shares import outlined, shares_of_areas
+from flowveil._remainders import evened
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scipy import sparse
 
     from flowveil._arrays import Column, FloatArray, IntArray
@@ -61,6 +63,7 @@ class Reconstruction:
     published: int  # trips of the release, with their noise if it has any
     placed: float  # of these, how many lie between zones
     notes: tuple[str, ...] = ()  # what a reader of the estimates must know
+    names: Mapping[str, str] = field(default_factory=dict)  # by zone: what people call it, where the zones say so
 
     @property
     def share(self) -> float:
@@ -93,7 +96,18 @@ def reconstruct_flows(content: Release | NoisyRelease, zones: ZonesLike) -> Reco
     trips = counted["trips"].to_numpy()
     noisy = content.manifest["promise"]["kind"] == NOISE
     flows = _estimate(published, keys, sides, table.ids, noisy=noisy)
-    return Reconstruction(flows, round(trips.sum()), float(trips @ inside), _notes(table, sides, noisy=noisy))
+    notes = _notes(table, sides, noisy=noisy)
+    if most := content.manifest["promise"].get("cell_key"):
+        notes = (*notes, f"published numbers were changed by up to {most}, so estimates are of changed numbers")
+    if base := content.manifest["promise"].get("rounding"):
+        notes = (*notes, f"published numbers are rounded to multiples of {base}, so estimates are of rounded numbers")
+    return Reconstruction(flows, round(trips.sum()), float(trips @ inside), notes, _names(table))
+
+
+def _names(zones: ZoneTable) -> dict[str, str]:
+    """Return what the zones call themselves."""
+    called = [] if zones.name_column is None else zones.columns[zones.name_column]
+    return {zone: name for zone, name in zip(zones.ids, called, strict=False) if name}
 
 
 def _lay(areas: pa.Table, end: str, zones: ZoneTable) -> _Side:

@@ -4,6 +4,7 @@ from flowveil._release.anonymization import anonymize
 from flowveil._release.demand import DEFAULT_METHOD, DEFAULT_SUPPRESSION, Demand, parse_demand
 from flowveil._release.evaluation import evaluate_flows, recount, retrace
 from flowveil._release.frontiers import Frontier, find_frontier, frontier
+from flowveil._release.keys import times_of
 from flowveil._release.read import read_flows
 from flowveil._release.release import Release
 
@@ -21,4 +22,5 @@ __all__ = [
     "read_flows",
     "recount",
     "retrace",
+    "times_of",
 ]

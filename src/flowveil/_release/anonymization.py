@@ -13,16 +13,18 @@ from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
-from flowveil._places import finest
+from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
+from flowveil._release.changing import check_changeable, published_table
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
+from flowveil._release.margins import protect, solve_within_margins
 from flowveil._release.release import Release
-from flowveil._release.tables import areas_table, flows_table
+from flowveil._release.tables import areas_table
 from flowveil._release.totals import find_totals, withhold_beside
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from flowveil._flows import Flows, Measures
     from flowveil._methods import Value
     from flowveil._options import DescriptionOptions
-    from flowveil._places import Areas
+    from flowveil._places import Areas, ZonesLike
     from flowveil._problem import Solution
     from flowveil._release.demand import Demand
     from flowveil._release.elsewhere import Elsewhere
@@ -51,9 +53,17 @@ def anonymize(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
+    max_share: float | None = None,
+    sensitive: ZonesLike | None = None,
+    sensitive_tiles: int | None = None,
     elsewhere: bool = False,
     totals: bool = False,
     remainders: bool = False,
+    protect_margins: bool = False,
+    hide_choice: float | None = None,
+    rounding: int | None = None,
+    cell_key: int | None = None,
+    secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
     options: Mapping[str, Value] | None = None,
@@ -71,9 +81,20 @@ def anonymize(
     in the data or not; square kilometers of zones).
     k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
     min_tiles: the fewest tiles of both ends.
+    max_share: the largest share of a flow's trips that one person may make, e.g. 0.5; the flows must have a unit.
+    sensitive: places (clinics, shelters) that flows must not pin down, as a file or table of points or outlines: an
+    area that touches one has at least sensitive_tiles tiles, seen in the data or not (default 7). They stay private.
     elsewhere: report the withheld trips of an area as one flow to `elsewhere`, where they pass the same tests.
     totals: with groups, publish all groups together too, less what would give single groups away.
     remainders: a flow may count all other trips between its areas, after finer flows inside were taken out.
+    protect_margins: withhold further flows, so that whoever knows how many trips start and end in each place learns of
+    no smaller crowd.
+    hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
+    that is whole tells for certain of a small group in it.
+    rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
+    cell_key: in its place, change every number by at most so much, by chance; the same trips are always changed alike.
+    secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same release;
+    by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
     options: options of the method by name.
@@ -99,9 +120,17 @@ def anonymize(
         loss=loss,
         k_weight=k_weight,
         min_tiles=min_tiles,
+        max_share=max_share,
+        sensitive=sensitive,
+        sensitive_tiles=sensitive_tiles,
         elsewhere=elsewhere,
         totals=totals,
         remainders=remainders,
+        protect_margins=protect_margins,
+        rounding=rounding,
+        cell_key=cell_key,
+        hide_choice=hide_choice,
+        secret=secret,
         beside=beside,
         areas_from=areas_from,
         options=options,
@@ -111,16 +140,22 @@ def anonymize(
     earlier = beside if areas_from is None else areas_from
     flows = flows if earlier is None else on_places_of(earlier, flows)
     problem = _with_budget(make_problem(flows, asked), asked)
+
+    def solve(problem: Problem) -> Solution:
+        return asked.method.run(problem, asked.options, spread)
+
     if areas_from is None:
-        solution = asked.method.run(problem, asked.options, spread)
+        solution = solve_within_margins(problem, solve) if protect_margins else solve(problem)
     else:
         solution, name = solve_on_areas(problem, areas_from)
+        solution = protect(problem, solution) if protect_margins else solution
         asked = replace(asked, method=find_method(name))
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, asked, beside=beside is not None)
+    check_changeable(flows, solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
-    whole = find_totals(problem, solution, lambda it: asked.method.run(it, asked.options, spread)) if totals else None
+    whole = find_totals(problem, solution, solve) if totals else None
     return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
 
 
@@ -141,7 +176,7 @@ def _describe(
     """Return the release of a solution; counts: of its flows, and the flows to elsewhere and totals, if asked for."""
     flows, (measures, rest, whole) = problem.flows, counts
     return Release(
-        flows=flows_table(flows, solution, measures, rest, whole),
+        flows=published_table(flows, solution, asked, (measures, rest, whole)),
         areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
@@ -155,12 +190,19 @@ def _describe(
             overlapping=solution.overlapping,
             totals=whole is not None,
             remainders=asked.remainders,
+            protect_margins=asked.protect_margins,
+            rounding=asked.rounding,
+            cell_key=asked.cell_key,
+            hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
+            sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
         ),
         source=flows,
+        sensitive=asked.sensitive_path,
         published=_published(flows, solution, measures, rest, whole),
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
+        secret=asked.secret,
         notes=(*solution.notes, *([] if areas_from else _unit_of(problem)), *_notes(whole)),
     )
 
@@ -207,12 +249,23 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
-    if several:
+    if asked.chance is not None:
+        flows = flows.on(fixed(flows.places))
+    elif several:
         flows = flows.on(finest(flows.places))
-    requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles)
+    requirement = make_requirement(flows, asked.k, asked.k_weight, asked.min_tiles, asked.max_share)
     if asked.remainders:
         _check_remainders(flows, asked)
-    return Problem(flows, requirement, flows.total, asked.loss, several=several, remainders=asked.remainders)
+    return Problem(
+        flows,
+        requirement,
+        flows.total,
+        asked.loss,
+        several=several,
+        remainders=asked.remainders,
+        sensitive=asked.sensitive,
+        chance=asked.chance,
+    )
 
 
 def _check_remainders(flows: Flows, asked: Demand) -> None:
@@ -233,20 +286,20 @@ def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
-def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool = False) -> Measures:
+def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool) -> Measures:
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
     flows = problem.flows
     if not len(solution.origin):
         raise PromiseError(
             "no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas"
         )
-    measures = flows.measure(solution.group, len(solution.origin))
+    measures = problem.measure(solution.group, len(solution.origin))
     sides = solution.sides(flows)
     good = problem.requirement.passes(
         measures,
         *(_tiles(areas, ends) for areas, ends in zip(sides, (solution.origin, solution.destination), strict=True)),
     )
-    if not good.all():
+    if not good.all() or _bars(problem, solution):
         raise PromiseError(f"{asked.method.name} returned a flow that fails the requirement", "please report this bug")
     suppressed = flows.total - int(measures.trips.sum())
     if suppressed > problem.budget and asked.share is not None:
@@ -254,9 +307,19 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool 
             f"{asked.method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the "
             f"{asked.share:.2%} allowed",
             "allow more with --max-suppression, lower k, or use a coarser grid"
-            + ("; flows are also withheld because of the release beside" if beside else ""),
+            + ("; flows are also withheld because of the release beside" if beside else "")
+            + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
     return measures
+
+
+def _bars(problem: Problem, solution: Solution) -> bool:
+    """Whether an area of a solution is too small beside a sensitive place."""
+    if problem.sensitive is None:
+        return False
+    places, trees = problem.flows.places, solution.numbered or (problem.flows.origins, problem.flows.destinations)
+    ends = zip(trees, (solution.origin, solution.destination), strict=True)
+    return any(problem.sensitive.barred(places, tree, nodes).any() for tree, nodes in ends)
 
 
 def _tiles(areas: Areas, numbers: IntArray) -> IntArray:

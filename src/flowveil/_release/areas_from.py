@@ -30,7 +30,10 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
     group = np.full(len(flows), -1, np.int64)
     group[inside] = place
     first, second = earlier.numbered or (flows.origins, flows.destinations)
-    good = problem.requirement.passes(flows.measure(group, len(keys)), first.tiles[origin], second.tiles[destination])
+    good = problem.requirement.passes(problem.measure(group, len(keys)), first.tiles[origin], second.tiles[destination])
+    if problem.sensitive is not None:
+        for areas, ends in ((first, origin), (second, destination)):
+            good &= ~problem.sensitive.barred(flows.places, areas, ends)
     number = np.append(np.where(good, np.cumsum(good) - 1, -1), -1)  # the last entry is for no flow
     solution = Solution(
         origin[good],

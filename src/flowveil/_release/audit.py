@@ -21,13 +21,14 @@ def make_audit(release: Release) -> Audit:
         raise InputError("a release that was read back cannot be written again", "copy its folder")
     provenance = flows.provenance
     kept = int(published.trips.sum())
-    return {
+    audit: Audit = {
         "format": FORMAT,
         "input": {
             "columns": provenance.columns,
             "where": provenance.where,
             "zones": provenance.zones,
             "places": provenance.places,
+            **({} if release.sensitive is None else {"sensitive": release.sensitive}),
             "unit": provenance.unit,
             "weight": provenance.weight,
             "fingerprint": fingerprint(provenance.source),
@@ -42,3 +43,6 @@ def make_audit(release: Release) -> Audit:
         "metrics": dict(release.metrics()),
         "notes": [*provenance.notes, *release.notes],
     }
+    if release.secret is not None:
+        audit["secret"] = release.secret.hex()
+    return audit

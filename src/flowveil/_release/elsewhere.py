@@ -74,7 +74,7 @@ def _of_matrix(problem: Problem, solution: Solution) -> tuple[IntArray, IntArray
     done = np.zeros(len(areas), bool)
     rows = _Rows(problem, solution, areas, next_number)
     for level in np.unique(depth)[::-1].tolist():
-        measures = problem.flows.measure(number, len(areas))
+        measures = problem.measure(number, len(areas))
         passes = _passes(problem, solution.first, areas, number, measures)
         for area in np.flatnonzero(depth == level).tolist():
             done[area] = rows.settle(area, measures.take(slice(area, area + 1)), reported=bool(passes[area]))
@@ -136,4 +136,7 @@ def _passes(problem: Problem, first: int, areas: IntArray, number: IntArray, mea
     other = axes[1 - first]
     reached = np.unique(number[inside] * len(other.hierarchy) + other.leaf[inside]) // len(other.hierarchy)
     tiles = [axes[first].hierarchy.tiles[areas], np.bincount(reached, minlength=len(areas))]
-    return problem.requirement.passes(measures, tiles[first], tiles[1 - first])
+    good = problem.requirement.passes(measures, tiles[first], tiles[1 - first])
+    if problem.sensitive is not None:
+        good &= ~problem.sensitive.barred(problem.flows.places, axes[first].hierarchy, areas)
+    return good

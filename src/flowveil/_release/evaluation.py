@@ -12,13 +12,14 @@ import shapely
 from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
-from flowveil._folder import ELSEWHERE, TOTAL, read_audit, remembered
+from flowveil._folder import ELSEWHERE, TOTAL, most_error, read_audit, remembered
 from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, cover_layers, metrics
 from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, NodeAreas, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import rows_in, times_of
 from flowveil._release.read import read_flows
+from flowveil._release.true_trips import with_true_trips
 from flowveil._trips import Trips, read_trips
 
 if TYPE_CHECKING:
@@ -103,7 +104,10 @@ def retrace(release: str | Path, content: Release, flows: Flows) -> Published:
         return _between_rectangles(flows, content, assignment)
     of_totals = options["by"][0] if "totals" in promise else None
     layers, reports = "remainders" in promise, "elsewhere" in promise
-    return _published(flows, content.flows, layers=layers, reports=reports, of_totals=of_totals)
+    published = _published(flows, content.flows, layers=layers, reports=reports, of_totals=of_totals)
+    if most_error(promise):
+        return with_true_trips(flows, content.flows, published, list(options.get("by", [])))
+    return published
 
 
 def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | None) -> Published:

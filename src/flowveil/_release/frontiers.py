@@ -72,6 +72,7 @@ def frontier(
     loss: str = DEFAULT_LOSS,
     k_weight: float | Literal["auto"] | None = None,
     min_tiles: int = 1,
+    max_share: float | None = None,
     options: Mapping[str, Value] | None = None,
 ) -> Frontier:
     """Return what a method reaches at different prices of a left-out trip, from the finest to the most complete.
@@ -79,7 +80,7 @@ def frontier(
     Columns: lambda (the price), gbar, suppressed (share of trips), flows, origin_areas, destination_areas. It can be
     used as a pyarrow table and draws itself in a notebook. Private: it is computed from the true trips.
     points: how many to show at most; other options as for `anonymize`.
-    k, preset, loss, k_weight, min_tiles: as for `anonymize`.
+    k, preset, loss, k_weight, min_tiles, max_share: as for `anonymize`.
 
     >>> flows = fv.build_flows("trips.parquet", "h3:7", unit="person_id")
     >>> for row in fv.frontier(flows, k=5, points=3).table.to_pylist():
@@ -96,6 +97,7 @@ def frontier(
         loss=loss,
         k_weight=k_weight,
         min_tiles=min_tiles,
+        max_share=max_share,
         options=options,
     )
     points = parse_points(points)

@@ -42,6 +42,8 @@ class Release:
     published: Published | None = None  # private
     assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
     notes: tuple[str, ...] = ()  # private: choices the method made
+    secret: bytes | None = None  # private: what chance was drawn from, where something was left to it
+    sensitive: str | None = None  # private: path of the file of sensitive places
 
     def __repr__(self) -> str:
         return f"<Release: {self.flows.num_rows:,} flows by {self.manifest.get('method')}>"

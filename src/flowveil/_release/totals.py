@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from flowveil._difference import Atoms, make_atoms, withhold_exposing
 from flowveil._errors import InputError
-from flowveil._folder import TOTAL
+from flowveil._folder import TOTAL, most_error
 from flowveil._release.earlier import lay_over
+from flowveil._release.read import read_flows
 from flowveil._release.telling import find_telling, whole_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     withheld += len(telling)
     of_entry = np.full(len(flows), -1, np.int64)
     of_entry[entry] = kept  # all groups of an entry lie in the same flow
-    together = _keep(together, of_entry)
+    together = keep_flows(together, of_entry)
     return Totals(flows, together, flows.measure(together.group, len(together.origin)), withheld)
 
 
@@ -61,6 +62,10 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     """Return a solution less the flows that would give people away together with an earlier release of the data."""
     if not solution.exact or solution.rectangles is not None:
         raise InputError("a check beside another release needs true volumes on areas of a tree", "use mosaic")
+    if most_error(read_flows(folder).manifest["promise"]):
+        raise InputError(
+            "the earlier release has changed numbers: what the two tell together cannot be checked", "name an exact one"
+        )
     earlier = lay_over(problem.flows, folder)
     measures = problem.flows.measure(earlier.group, len(earlier.origin))
     _check_same_trips(problem, earlier, measures)
@@ -89,7 +94,7 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
         kept = still
     lost = len(np.unique(solution.group[(solution.group >= 0) & (kept < 0)]))
     notes = (*solution.notes, f"{lost} flows are withheld because of the release beside")
-    return replace(_keep(solution, kept), notes=notes)
+    return replace(keep_flows(solution, kept), notes=notes)
 
 
 def _check_same_trips(problem: Problem, earlier: Earlier, measures: Measures) -> None:
@@ -118,7 +123,7 @@ def _without_telling(problem: Problem, solution: Solution, earlier: Earlier) -> 
     if earlier.divided_alike:
         return group
     while True:
-        kept = _keep(solution, group)
+        kept = keep_flows(solution, group)
         number = np.unique(group[group >= 0])  # of the flows that are kept
         telling = find_telling(problem, kept, earlier.whole, earlier.group)
         trips = problem.flows.measure(kept.group, len(kept.origin)).trips
@@ -130,7 +135,7 @@ def _without_telling(problem: Problem, solution: Solution, earlier: Earlier) -> 
         group = np.where(np.isin(group, list(bad)), -1, group)
 
 
-def _keep(solution: Solution, group: IntArray) -> Solution:
+def keep_flows(solution: Solution, group: IntArray) -> Solution:
     """Return the flows of a solution that still count a tile pair."""
     used = np.unique(group[group >= 0])
     number = np.full(len(solution.origin) + 1, -1, np.int64)  # the last entry is for no flow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -82,7 +83,10 @@ def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str
     more = {"title": said["title"]} if "title" in said else {}
     if (label := said.get("unit_label")) is not None:
         crowd = label if words["counted"] == "users" else f"different {label} ({unit})"
-        more |= {"crowd": crowd, "one": f"of the {label}"}
+        more |= {"crowd": crowd, "one": f"of the {label}", "persons": label}
+    elif (named := re.fullmatch(r"([a-z]+)[_ ]id", unit, re.IGNORECASE)) and words["counted"] != "users":
+        label = f"{named[1].lower()}s"  # person_id tells persons apart
+        more |= {"crowd": f"different {label} ({unit})", "persons": label}
     return words | more
 
 

@@ -14,11 +14,12 @@ from flowveil._report.scene import NOWHERE, significant, widened
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._folder import Json
-    from flowveil._report.scene import Key, Scene
+    from flowveil._report.scene import Key, Scene, Spread
 
 MOST_MOVEMENTS = 100_000  # listed in a page: more would not fit into three megabytes
 _DEGREES = 1e-5  # of centers: a meter
 _HUNDREDTHS = 100
+_SPREAD_PARTS = 10_000  # of a trip: what is added and taken must cancel out
 
 
 def drawing(scene: Scene) -> dict[str, Json]:
@@ -38,6 +39,7 @@ def drawing(scene: Scene) -> dict[str, Json]:
         "keys": [_key(key) for key in scene.keys],
         "matrices": _matrices(scene, positions, matrix),
         "remainder": None if scene.remainder is None else pack(scene.remainder[rows]),
+        "spread": None if scene.spread is None else _spread(scene.spread, matrix, listed),
         "deviation": None if scene.deviation is None else pack(_hundredths(scene.deviation[rows])),
         "others": None if listed.all() else [_others(scene, matrix, ~listed, ends) for ends in _sides(scene)],
     }
@@ -144,6 +146,18 @@ def _others(scene: Scene, matrix: IntArray, unlisted: BoolArray, ends: IntArray)
         return found
     variance = np.bincount(group.ravel(), scene.deviation[rows] ** 2, len(pairs))
     return found | {"deviation": pack(_hundredths(np.sqrt(variance)))}
+
+
+def _spread(spread: Spread, matrix: IntArray, listed: BoolArray) -> dict[str, str]:
+    """Return what is added and taken: the listed movement that it is about (-1: another), its matrix, ends, amount."""
+    number = np.where(listed, np.cumsum(listed) - 1, -1)
+    return {
+        "of": pack_steps(number[spread.of]),
+        "matrix": pack_steps(matrix[spread.of]),
+        "origin": pack_steps(spread.origin),
+        "destination": pack(spread.destination),
+        "amount": pack(np.rint(spread.amount * _SPREAD_PARTS).astype(np.int64)),
+    }
 
 
 def _sides(scene: Scene) -> list[IntArray]:

@@ -28,12 +28,17 @@ def findings(scene: Scene) -> list[str]:
     pairs, trips, deviation = _pairs(scene)
     known = np.array([name != ELSEWHERE for name in scene.names], bool)
     inner = known[pairs[:, 0]] & known[pairs[:, 1]] & (pairs[:, 1] != NOWHERE)
+    unsure = scene.deviation is not None
     found = []
     if inner.any() and trips[inner].max() > 0:
         found += [_strongest(scene, pairs[inner], trips[inner], deviation[inner])]
         found += [_onward(scene, pairs[inner], trips[inner])]
-    times = [_busiest(key, scene.volume) for key in scene.keys if key.time]
-    groups = [_busiest(key, scene.volume) for key in scene.keys if not key.time and len(key.values) <= _MOST_GROUPS]
+    times = [_busiest(key, scene.volume, unsure=unsure) for key in scene.keys if key.time]
+    groups = [
+        _busiest(key, scene.volume, unsure=unsure)
+        for key in scene.keys
+        if not key.time and len(key.values) <= _MOST_GROUPS
+    ]
     if not found and known.any() and len(trips) and trips.max() > 0:
         best = int(np.argmax(trips))
         found.append(
@@ -84,15 +89,15 @@ def _onward(scene: Scene, pairs: IntArray, trips: IntArray) -> str:
         f"{_label(scene, int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f}\N{NO-BREAK SPACE}%)"
         for row in rows.tolist()
     ]
-    return f"From {_label(scene, center)}, the busiest origin, most trips go to {_listed(parts)}."
+    return f"From {_label(scene, center)}, the busiest origin, trips go most often to {_listed(parts)}."
 
 
-def _busiest(key: Key, volume: IntArray) -> str:
+def _busiest(key: Key, volume: IntArray, *, unsure: bool) -> str:
     values, amounts = amounts_of(key, volume)
     best = int(np.argmax(amounts))
     share = 100 * amounts[best] / max(float(amounts.sum()), 1)
     name = "Most trips begin at" if key.time else f"Most trips are of {key.name}"
-    about = "" if key.steps is None else "about "
+    about = "about " if unsure or key.steps is not None else ""
     return f"{name} {values[best]}: {about}{amounts[best]:,.0f}, which is {share:.0f}\N{NO-BREAK SPACE}% of all."
 
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import shapely
 
 from flowveil._arrays import filled, texts
-from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES
+from flowveil._folder import ELSEWHERE, NOISE, REMAINDER, SIDES, key_columns, most_error
 from flowveil._places import meters_between
+from flowveil._remainders import even
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.findings import ERROR
 from flowveil._report.hours import amounts_of
 from flowveil._report.keys import AMOUNTS, find_keys
-from flowveil._report.scene import NOWHERE, Scene, significant
+from flowveil._report.scene import NOWHERE, Scene, Spread, significant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +49,30 @@ def flows_scene(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json]) 
         amounts={name: whole(flows[name]) for name in AMOUNTS if name in flows.column_names},
         keys=find_keys(flows, manifest),
         remainder=np.array(flows[REMAINDER].to_pylist(), bool) if "remainders" in manifest["promise"] else None,
+        spread=_spread_remainders(flows, areas, manifest, ends) if "remainders" in manifest["promise"] else None,
         labels=_labels(areas),
-        deviation=laplace_deviation(floats(flows["scale"])) if manifest["promise"]["kind"] == NOISE else None,
+        deviation=_deviation(flows, manifest["promise"]),
     )
+
+
+def _spread_remainders(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, Json], ends: list[IntArray]) -> Spread:
+    """Return what a reader adds to remainders, and takes out again where finer flows are."""
+    trips, outer, inner, less = even(flows, areas, key_columns(flows, manifest))
+    more = trips - flows["trips"].to_numpy()
+    scaled = np.flatnonzero(more)
+    rows = np.concatenate([scaled, inner])
+    return Spread(np.concatenate([scaled, outer]), ends[0][rows], ends[1][rows], np.concatenate([more[scaled], less]))
+
+
+def _deviation(flows: pa.Table, promise: Mapping[str, Json]) -> FloatArray | None:
+    """Return how far numbers may be off, as a standard deviation: that of noise, or what shows the bound as an error.
+
+    How far rounded and changed numbers are off is known: pages show an error of ERROR deviations.
+    """
+    if promise["kind"] == NOISE:
+        return laplace_deviation(floats(flows["scale"]))
+    error = most_error(promise)
+    return np.full(flows.num_rows, error / ERROR) if error else None
 
 
 def laplace_deviation(scale: FloatArray) -> FloatArray:
@@ -76,33 +98,43 @@ def whole(column: ChunkedColumn) -> IntArray:
     return np.asarray(column.to_numpy(), np.int64)
 
 
+def _exactness(promise: Mapping[str, Json]) -> str:
+    """Say how numbers differ from true ones."""
+    if "rounding" in promise:
+        return f", rounded to {promise['rounding']}s"
+    return f", changed by up to {promise['cell_key']}" if "cell_key" in promise else ""
+
+
 def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows without noise."""
     scene = scene.without_totals()
     trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
     rest = _touches(scene, ELSEWHERE)
+    told = _exactness(manifest["promise"])
     figures = [
-        Figure("trips", "published trips", int(trips.sum())),
+        Figure("trips", f"published trips{told}", int(trips.sum())),
         Figure("flows", "published flows", len(trips)),
         *_area_counts(scene),
-        Figure("smallest_trips", "fewest trips of a flow", _least(trips)),
-        Figure("median_trips", "trips of a flow, median", middle(trips)),
+        Figure("smallest_trips", f"fewest trips of a flow{told}", _least(trips)),
+        Figure("median_trips", f"trips of a flow, median{told}", middle(trips)),
     ]
     if persons is not None:
         unit = _unit(manifest)
         figures += [
-            Figure("smallest_persons", f"smallest crowd: fewest different {unit} of a flow", _least(persons)),
-            Figure("median_persons", f"crowd of a flow, median: different {unit}", middle(persons)),
+            Figure("smallest_persons", f"smallest crowd: fewest different {unit} of a flow{told}", _least(persons)),
+            Figure("median_persons", f"crowd of a flow, median: different {unit}{told}", middle(persons)),
         ]
     if "weight" in scene.amounts:
-        figures.append(Figure("weight", "people represented, summed over trips", int(scene.amounts["weight"].sum())))
+        figures.append(
+            Figure("weight", f"people represented, summed over trips{told}", int(scene.amounts["weight"].sum()))
+        )
     if rest.any():
-        figures.append(Figure("elsewhere_trips", "of these to or from elsewhere", int(trips[rest].sum())))
+        figures.append(Figure("elsewhere_trips", f"of these to or from elsewhere{told}", int(trips[rest].sum())))
     if scene.remainder is not None:
         others = scene.remainder
         figures += [
             Figure("remainders", "of the flows: all other trips, after finer flows inside", int(others.sum())),
-            Figure("remainder_trips", "trips in these", int(trips[others].sum())),
+            Figure("remainder_trips", f"trips in these{told}", int(trips[others].sum())),
         ]
     figures[2:2] = [
         Figure(f"{key.name}_values", f"different values of {key.name}", len(np.unique(key.position)))

@@ -36,6 +36,12 @@ _SURE = (
 )
 
 
+_REMAINDERS = (
+    "Some flows count all other {amount} between two areas, after finer flows inside. They are spread over what the "
+    "finer ones leave of the two areas."
+)
+
+
 def reading(numbers: Mapping[str, Json], words: Mapping[str, str]) -> list[str]:
     """Return what a reader must know to read the map."""
     if words["counted"] == "users":
@@ -43,5 +49,5 @@ def reading(numbers: Mapping[str, Json], words: Mapping[str, str]) -> list[str]:
     elif numbers["promise"]["kind"] == NOISE:
         more = [_NOISE, _LIKELY]
     else:
-        more = [_SURE]
+        more = [_SURE, *([_REMAINDERS] if "remainders" in numbers["promise"] else [])]
     return [sentence.format(amount=words["amount"]) for sentence in (_DENSITY, _SCALE, *more)]

@@ -50,6 +50,18 @@ class Spans(NamedTuple):
     end: IntArray
 
 
+class Spread(NamedTuple):
+    """What is added to and taken from movements when all are spread evenly over the whole of their areas.
+
+    A movement from which finer ones were taken out lies on the rest of its areas only.
+    """
+
+    of: IntArray  # a movement: when it is, is when this is
+    origin: IntArray  # an area
+    destination: IntArray
+    amount: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """Areas and movements between them; arrays of the same length, one entry an area or a movement."""
@@ -66,6 +78,7 @@ class Scene:
     amounts: dict[str, IntArray]  # by movement; the first is the one that is drawn
     keys: tuple[Key, ...] = ()
     remainder: BoolArray | None = None  # by movement: finer ones inside it were taken out; None where there are none
+    spread: Spread | None = None  # where there are remainders
     labels: list[str] | None = None  # what people call the areas, where that is not the same as their names
     deviation: FloatArray | None = None  # by movement: standard deviation of its noise; None where there is none
     spans: Spans | None = None  # by movement: when, of samples of trajectories

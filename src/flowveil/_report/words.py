@@ -44,7 +44,8 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
         "What a whole crowd has in common: if all travelers of a flow go to a clinic, the release says so of each."
     )
     limits.append("Two releases of the same trips: they can be subtracted from each other.")
-    limits.append("Totals known from elsewhere: minus the published flows they tell how many trips were left out.")
+    if "protect_margins" not in promise:
+        limits.append("Totals known from elsewhere: minus the published flows they tell how many trips were left out.")
     if "remainders" in promise:
         limits.append(
             "Where the trips of a remainder were not: finer flows inside it are taken out, which leaves less than its "
@@ -89,12 +90,18 @@ def command(manifest: Mapping[str, Json]) -> str:
         "weight": "weight",
         "k_weight": "k-weight",
         "min_tiles": "min-tiles",
+        "max_share": "max-share",
+        "sensitive_tiles": "sensitive PLACES --sensitive-tiles",
         "max_suppression": "max-suppression",
         "epsilon": "epsilon",
         "max_trips_per_person": "max-trips-per-person",
         "elsewhere": "elsewhere",
         "totals": "totals",
         "remainders": "remainders",
+        "rounding": "rounding",
+        "cell_key": "cell-key",
+        "protect_margins": "protect-margins",
+        "hidden_choice": "hide-choice",
     }
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flowveil._risk.finding import Finding
     from flowveil._trips import TripsLike
 
-_PRIVATE = "Private: some of these figures were computed from the true trips."
+_PRIVATE = "Private: some of these figures come from the true trips, or from your list of places."
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class Risk:
 
     @property
     def private(self) -> bool:
-        """Whether a figure was computed from the true trips."""
+        """Whether a figure was computed from the true trips, or tells of places that may be a secret."""
         return any(finding.private for finding in self.findings)
 
     def reaches(self, verdict: str) -> bool:
@@ -74,6 +74,24 @@ class Risk:
             "skipped": list(self.skipped),
         }
 
+    def in_full(self) -> list[dict[str, Json]]:
+        """Return what a page shows of each finding: what was asked, and what came of it.
+
+        >>> fv.risk("release").in_full()[0]["question"]
+        'Does a flow tell how often one person traveled?'
+        """
+        asked = {attack.name: attack.question for attack in ATTACKS}
+        return [
+            {
+                "question": asked[one.attack],
+                "verdict": one.verdict,
+                "figure": f"{one.figure:,.6g} {one.counted}",
+                "sentence": one.sentence,
+                "advice": one.advice,
+            }
+            for one in self.findings
+        ]
+
     def _repr_html_(self) -> str:
         """Show in a notebook what was found."""
         rows = [(one.attack, one.verdict, f"{one.figure:,g} {one.counted}", one.sentence) for one in self.findings]
@@ -91,6 +109,7 @@ def risk(
     zones: ZonesLike | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    sensitive: ZonesLike | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Risk:
     """Attack a release folder of any kind, as a stranger would who knows how it was made.
@@ -100,9 +119,10 @@ def risk(
     stranger knows, a table or a CSV or Parquet file with origin, destination, times and groups (what is missing means
     all) and trips. narrow: an interval of hidden trips is told of if it is narrower; by default k. attacks: names of
     those to run; by default all that apply. Input options (zones, columns, where) come from the audit file
-    beside the folder unless they are given. progress: is told the question of each attack as it begins.
+    beside the folder unless they are given. sensitive: places (clinics, shelters) that flows should not pin down, as a
+    file or table of points or outlines. progress: is told the question of each attack as it begins.
 
-    >>> for finding in fv.risk("release").findings:
+    >>> for finding in fv.risk("release", attacks="repeats").findings:
     ...     print(finding.attack, finding.verdict)
     repeats tells
     """
@@ -117,6 +137,7 @@ def risk(
         zones=zones,
         columns=columns,
         where=where,
+        sensitive=sensitive,
     )
     if trips is None and (zones is not None or columns or where):
         raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")

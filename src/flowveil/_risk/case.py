@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._folder import FLOWS, read_files
+from flowveil._folder import FLOWS, most_error, read_files
 from flowveil._release import read_flows, recount, retrace
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Case:
     zones: ZonesLike | None = None
     columns: str | Mapping[str, str] | None = None
     where: str | None = None
+    sensitive: ZonesLike | None = None  # places that flows must not pin down
 
     @cached_property
     def files(self) -> Files:
@@ -51,6 +52,11 @@ class Case:
     def k(self) -> int:
         """The least crowd that the manifest promises; of a release with noise there is none."""
         return int(self.files.manifest["promise"]["k"])
+
+    @property
+    def slack(self) -> int:
+        """By how much a published number may differ from the true one."""
+        return most_error(self.files.manifest["promise"])
 
     @property
     def counts_persons(self) -> bool:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from flowveil._options import parse_choice, parse_description, parse_memory, parse_meters, parse_minutes, parse_users
+from flowveil._options import (
+    parse_choice,
+    parse_description,
+    parse_memory,
+    parse_meters,
+    parse_minutes,
+    parse_support,
+    parse_users,
+)
 from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_STEP
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
+from flowveil._trajectories.support import keep_supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +35,7 @@ class GroupingOptions(NamedTuple):
     variant: str
     meters: float | None
     minutes: float | None
+    min_support: int
     memory: int | None  # bytes
 
 
@@ -35,6 +45,7 @@ def parse_grouping(
     variant: str = "strict",
     max_extent: str | None = None,
     max_duration: str | None = None,
+    min_support: int = 1,
     memory: str | int | None = None,
 ) -> GroupingOptions:
     """Return what is asked of groups, or raise on what no samples could fulfill."""
@@ -43,6 +54,7 @@ def parse_grouping(
         parse_choice(variant, "variant", VARIANTS),
         None if max_extent is None else parse_meters(max_extent),
         None if max_duration is None else parse_minutes(max_duration),
+        parse_support(min_support),
         None if memory is None else parse_memory(memory),
     )
 
@@ -55,6 +67,7 @@ def anonymize(
     variant: str = "strict",
     max_extent: str | None = None,
     max_duration: str | None = None,
+    min_support: int = 1,
     step: str = DEFAULT_STEP,
     min_samples: int = 1,
     columns: str | Mapping[str, str] | None = None,
@@ -67,6 +80,7 @@ def anonymize(
 
     source: what `read_trajectories` takes or returns; bbox: a public box in degrees. variant: strict, absorb or loose.
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
+    min_support: suppress samples in which fewer members of their group were seen; by default one is enough.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
     step, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
@@ -77,7 +91,9 @@ def anonymize(
     >>> min(release.trajectories["size"].to_pylist())
     2
     """
-    asked = parse_grouping(k, variant=variant, max_extent=max_extent, max_duration=max_duration, memory=memory)
+    asked = parse_grouping(
+        k, variant=variant, max_extent=max_extent, max_duration=max_duration, min_support=min_support, memory=memory
+    )
     said = parse_description(description, has_unit=True)
     tell("reading")
     if isinstance(source, Trajectories):
@@ -96,7 +112,11 @@ def anonymize(
         memory=asked.memory,
         tell=tell,
     )
-    typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration}
+    if asked.min_support > 1:
+        tell("counting who was seen where")
+        grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
+    least = asked.min_support if asked.min_support > 1 else None
+    typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration, "min_support": least}
     given = {name: value for name, value in typed.items() if value is not None}
     release = make_release(trajectories, grouping, given, asked.k, said)
     if variant == "loose":

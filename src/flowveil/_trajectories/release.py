@@ -27,6 +27,7 @@ from flowveil._folder import (
 )
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.support import find_homes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
+_THRESHOLDS = ("max_extent", "max_duration", "min_support")  # options by which samples are suppressed
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
 _ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
@@ -113,7 +115,7 @@ class TrajectoryRelease:
 def make_release(
     trajectories: Trajectories,
     grouping: Grouping,
-    options: dict[str, str],
+    options: dict[str, str | int],
     k: int,
     description: dict[str, str] | None = None,
 ) -> TrajectoryRelease:
@@ -126,8 +128,9 @@ def make_release(
     group_of = np.full(len(trajectories), -1)
     for number, group in enumerate(groups):
         group_of[group.members] = number
-    kept, unsupported = _coverage(trajectories, [group.samples for group in groups], group_of)
-    thresholds = options.get("max_extent") or options.get("max_duration")
+    least = int(options.get("min_support", 1))
+    kept, unsupported = _coverage(trajectories, [group.samples for group in groups], group_of, least)
+    thresholds = any(name in options for name in _THRESHOLDS)
     rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
     if not kept[group_of >= 0].all():
         raise PromiseError(
@@ -195,32 +198,32 @@ def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int]
     return pa.table(columns, schema=COLUMNS)
 
 
-def _coverage(trajectories: Trajectories, samples: list[IntArray], group_of: IntArray) -> tuple[IntArray, float]:
+def _coverage(
+    trajectories: Trajectories, samples: list[IntArray], group_of: IntArray, least: int
+) -> tuple[IntArray, float]:
     """Return each user's input rows that lie in a published sample, and the share of (member, sample) pairs without."""
     kept = np.zeros(len(trajectories), np.int64)
     seen = [np.zeros(boxes.shape[1], np.int64) for boxes in samples]
     for user in np.flatnonzero(group_of >= 0).tolist():
-        boxes = samples[group_of[user]]
-        own = slice(trajectories.start[user], trajectories.start[user + 1])
-        t, x, y = trajectories.t[own], trajectories.x[own], trajectories.y[own]
-        home = np.searchsorted(boxes[0], t, side="right") - 1
-        box = boxes[:, np.maximum(home, 0)]
-        inside = (home >= 0) & (t < box[1]) & (box[2] <= x) & (x < box[3]) & (box[4] <= y) & (y < box[5])
-        kept[user] = trajectories.rows[own][inside].sum()
-        seen[group_of[user]][np.unique(home[inside])] += 1
-    _check_presence(seen)
+        home = find_homes(trajectories, user, samples[group_of[user]])
+        kept[user] = trajectories.rows[trajectories.start[user] : trajectories.start[user + 1]][home >= 0].sum()
+        seen[group_of[user]][np.unique(home[home >= 0])] += 1
+    _check_presence(seen, least)
     sizes = np.bincount(group_of[group_of >= 0], minlength=len(samples))
     pairs = sum(int(size) * len(part) for size, part in zip(sizes, seen, strict=True))
     return kept, 1 - sum(int(part.sum()) for part in seen) / pairs
 
 
-def _check_presence(seen: list[IntArray]) -> None:
-    """Stop before anything is written if a sample would claim presence where nobody was."""
-    if any(not part.all() for part in seen):
-        raise PromiseError("a sample would be published in which nobody was seen", "this is a bug: please report it")
+def _check_presence(seen: list[IntArray], least: int) -> None:
+    """Stop before anything is written if a sample would claim presence where nobody was, or too few."""
+    if any((part < least).any() for part in seen):
+        who = "nobody was" if least == 1 else f"fewer than {least} users were"
+        raise PromiseError(f"a sample would be published in which {who} seen", "this is a bug: please report it")
 
 
-def _manifest(trajectories: Trajectories, options: dict[str, str], k: int, description: dict[str, str]) -> Manifest:
+def _manifest(
+    trajectories: Trajectories, options: dict[str, str | int], k: int, description: dict[str, str]
+) -> Manifest:
     promise: Promise = {
         "kind": "k-anonymity",
         "k": k,
@@ -228,16 +231,15 @@ def _manifest(trajectories: Trajectories, options: dict[str, str], k: int, descr
         "records": "trajectories",
         "samples": "generalized",
     }
-    for name in ("max_extent", "max_duration"):
-        if options.get(name):
-            promise[name] = options[name]
+    asked = cast("Promise", {name: options[name] for name in _THRESHOLDS if name in options})
+    promise |= asked
     manifest: Manifest = {
         "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
         "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
         "promise": promise,
-        "promise_text": promise_text(k, description.get("unit_label", "users")),
+        "promise_text": promise_text(k, description.get("unit_label", "users"), promise.get("min_support", 1)),
         "absence": _ABSENCE,
     }
     if description:
@@ -245,11 +247,12 @@ def _manifest(trajectories: Trajectories, options: dict[str, str], k: int, descr
     return manifest
 
 
-def promise_text(k: int, label: str = "users") -> str:
-    """Say the promise in plain words; label: what users are."""
+def promise_text(k: int, label: str = "users", min_support: int = 1) -> str:
+    """Say the promise in plain words; label: what users are; min_support: how many were seen in every sample."""
+    seen = f"one of its {label} was" if min_support == 1 else f"{min_support} of its {label} were"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. "
-        f"In every box and time span of a trajectory at least one of its {label} was seen; "
+        f"In every box and time span of a trajectory at least {seen} seen; "
         "not all of them need to have been. Nobody's samples are in two trajectories."
     )
 

@@ -46,7 +46,7 @@ def group_users(users: list[IntArray], k: int, limits: tuple[int, int], seed: in
 
 
 def _joined(boxes: IntArray, samples: IntArray, match: IntArray) -> IntArray:
-    kept, to = boxes[:, match >= 0], samples[:, match[match >= 0]]
+    kept, to = np.compress(match >= 0, boxes, axis=1), samples.take(match[match >= 0], axis=1)
     joined = np.minimum(kept, to)
     joined[1::2] = np.maximum(kept, to)[1::2]
     return joined

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flowveil._errors import VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _HINT = "do not publish this folder; write the release again"
 _LONGEST = 120  # characters of a name from a release that may be hostile
@@ -19,6 +24,7 @@ def shown(name: object) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
-def flow_name(origin: str, destination: str) -> str:
-    """Return how a flow is named in messages."""
-    return f"{shown(origin)} -> {shown(destination)}"
+def flow_name(origin: str, destination: str, called: Mapping[str, str]) -> str:
+    """Return how a flow is named in messages: by the ids of its areas, and what people call them."""
+    ends = (shown(area) + (f" ({shown(called[area])})" if area in called else "") for area in (origin, destination))
+    return " -> ".join(ends)

@@ -11,6 +11,7 @@ from flowveil._verify.broken import broken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._folder import Json
@@ -25,9 +26,11 @@ _OTHER_INPUT = "verify against the trips that the release was made from, with th
 def check_published_crowd(flows: FlowTable, promise: Promise) -> None:
     """Check what the release itself says of its crowds."""
     crowd = flows.trips if flows.persons is None else flows.persons
-    _raise_first(flows, crowd < promise.k, f"has fewer than k = {promise.k} {promise.counted}")
+    least_crowd = promise.k - promise.k % promise.rounding - promise.cell_key
+    _raise_first(flows, crowd < least_crowd, f"has fewer than k = {promise.k} {promise.counted}")
     if promise.k_weight is not None and flows.weight is not None:
         least = (promise.least_weight + _MILLION // 2) // _MILLION
+        least -= least % promise.rounding
         _raise_first(flows, flows.weight < least, "has a weight below k_weight")
 
 
@@ -39,7 +42,11 @@ def check_volumes(flows: FlowTable, counts: Counts, promise: Promise) -> None:
     for name, published, true in measures:
         if published is None or true is None:
             continue
-        if promise.exact or promise.overlapping:  # what the assignment gives to a flow is known exactly
+        if promise.off:
+            _raise_first(
+                flows, np.abs(published - true) > promise.off, f"has {name} too far from the input", _OTHER_INPUT
+            )
+        elif promise.exact or promise.overlapping:  # what the assignment gives to a flow is known exactly
             _raise_first(flows, published != true, f"does not have the {name} of the input", _OTHER_INPUT)
         else:
             _raise_first(flows, published > true, f"has more {name} than the input", _OTHER_INPUT)
@@ -55,8 +62,20 @@ def check_crowd(
         asked = f"{promise.k} times the mean weight" if promise.mean_weight else "k_weight"
         few = counts.crowd_weight < least_weight(counts, promise)
         _raise_first(flows, few, f"stands for fewer people than {asked}")
+    if promise.max_share is not None and counts.most is not None:
+        asked = f"{100 * float(promise.max_share):g} %"
+        bad = _above(promise.max_share, counts.most, counts.trips)
+        _raise_first(flows, bad, f"has somebody who makes more than {asked} of its trips")
     few = np.minimum(origin_tiles, destination_tiles) < promise.min_tiles
     _raise_first(flows, few, f"has an area with fewer than {promise.min_tiles} tiles of the input")
+
+
+def _above(share: Fraction, most: IntArray, trips: IntArray) -> BoolArray:
+    """Return in which flows one person makes more than a share of the trips, by whole numbers."""
+    totals, place = np.unique(trips, return_inverse=True)
+    allowed = np.array([math.floor(share * total) for total in totals.tolist()], np.int64)
+    above: BoolArray = most > allowed[place]
+    return above
 
 
 def least_weight(counts: Counts, promise: Promise) -> int:

@@ -41,6 +41,7 @@ class Counts:
     crowd_weight: IntArray | None  # summed over distinct persons, over trips without a unit
     usable_trips: int
     rows: int
+    most: IntArray | None = None  # trips of the one person who makes most of them, where that is promised
     mean_weight: Fraction = Fraction(0)  # of persons, of trips without a unit, in millionths
 
 
@@ -62,11 +63,13 @@ def count_trips(
     index: ElsewhereIndex | BoxIndex | AssignedIndex,
     slots: Slots,
     flows_total: int,
+    *,
+    shares: bool = False,
 ) -> Counts:
-    """Read every trip, find the flow that holds it, and count."""
+    """Read every trip, find the flow that holds it, and count; shares: also the most that one person makes."""
     trips = np.zeros(flows_total, np.int64)
     weight = np.zeros(flows_total, np.int64)
-    persons = Persons()
+    persons = Persons(shares=shares)
     usable_trips = rows = all_weight = 0
     read = partial(_read, request=request, bbox=bbox, ground=ground, index=index, slots=slots)
     for seen in work_ahead(read, scan(request)):
@@ -89,6 +92,7 @@ def count_trips(
         crowd_weight=crowd if request.weight else None,
         usable_trips=usable_trips,
         rows=rows,
+        most=persons.most(flows_total) if shares else None,
         mean_weight=_mean(*(persons.weights() if request.unit else (all_weight, usable_trips))),
     )
 

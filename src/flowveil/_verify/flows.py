@@ -14,6 +14,7 @@ from flowveil._verify.areas import check_areas
 from flowveil._verify.assignment import AssignedIndex, load_assignment
 from flowveil._verify.boxes import Boxes, BoxIndex, check_members
 from flowveil._verify.broken import broken
+from flowveil._verify.checks import checks_in_words
 from flowveil._verify.compare import (
     check_crowd,
     check_published_crowd,
@@ -24,19 +25,25 @@ from flowveil._verify.compare import (
 )
 from flowveil._verify.count import count_trips
 from flowveil._verify.elsewhere import Elsewhere, ElsewhereIndex
-from flowveil._verify.folder import load_audit, load_manifest, open_folder
+from flowveil._verify.folder import load_audit, open_folder
 from flowveil._verify.forest import NONE, Forest
 from flowveil._verify.grids import make_grid
 from flowveil._verify.hidden import check_elsewhere
+from flowveil._verify.hidden_choice import check_secret
 from flowveil._verify.input import make_request, open_trips, open_zones
 from flowveil._verify.layers import find_depths
 from flowveil._verify.manifest import parse_manifest
+from flowveil._verify.margins import check_margins
 from flowveil._verify.members import Members
 from flowveil._verify.names import check_names
 from flowveil._verify.results import Verification
+from flowveil._verify.rounding import check_multiples, check_sums
+from flowveil._verify.sensitive import check_sensitive
+from flowveil._verify.shape import check_maps, check_shape
 from flowveil._verify.slots import Slots, check_apart
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
+from flowveil._verify.written import check_written, load_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +71,7 @@ def verify_flows(
     where: str | None = None,
     beside: str | Path | None = None,
     context: ZonesLike | None = None,
+    sensitive: ZonesLike | None = None,
 ) -> Verification:
     """Check every promise of a release of flows against its trips; raise VerificationError at the first broken one.
 
@@ -71,43 +79,74 @@ def verify_flows(
     """
     folder = open_folder(release)
     audit = load_audit(folder)
-    options, promise = parse_manifest(load_manifest(folder))
+    manifest = load_manifest(folder)
+    options, promise = parse_manifest(manifest)
+    check_secret(folder, audit, needed=promise.hidden_choice)
     flows = read_flows(folder, promise, options)
     areas = read_areas(folder, by_zone=options.by_zone)
     check_use(flows, areas)
+    flows = replace(flows, called=areas.called())
     check_published_crowd(flows, promise)
+    check_multiples(flows, promise.rounding)
     table = open_trips(trips, audit, columns, where)
     request = make_request(table, options, promise)
     groups, totals = split_totals(flows, options, promise)
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
     ground = _ground(options, areas, zones, audit, table)
+    check_sensitive(areas, promise, sensitive, audit)
+    layers: tuple[Layer, ...] = ()
     if promise.rectangles:
         check_names(areas, ground, options, places, audit)
         counts = _count_rectangles(folder, request, (groups, areas, elsewhere), ground, (options, promise))
     else:
         check_areas(areas, ground, options.bbox)
         check_names(areas, ground, options, places, audit)
-        layer = _layer(groups, ground, options, elsewhere)
-        counts = _count_layer(request, layer, promise, any_area=options.areas_from)
-        least = least_weight(counts, promise)
-        if promise.elsewhere:
-            _check_elsewhere(layer, counts, promise, elsewhere)
-        if totals is not None:
-            whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
-            _count_layer(request, whole, promise, any_area=options.areas_from)
-            check_together(request, layer, replace(whole, totals=True), promise.k, least)
-    check_suppression(int(groups.trips[~elsewhere.flows].sum()), counts, promise, audit)
-    checks = list(_sentences(promise, options, audit))
+        layers, counts = _check_layers(request, (groups, totals), elsewhere, ground, (options, promise))
+    kept = counts.trips if promise.off else groups.trips
+    check_suppression(int(kept[~elsewhere.flows].sum()), counts, promise, audit)
+    checks = checks_in_words(promise, options, audit)
     if beside is not None:
         if not _is_plain(promise):
             raise _not_comparable()
         other, wider = _open_beside(beside, request, options, (zones, audit, table))
-        check_together(wider, layer, other, promise.k, least)
+        check_together(wider, layers[0], other, promise.k, least_weight(counts, promise))
         checks.append("flows of this release and of the one beside it leave no smaller crowd when they are subtracted")
     if check_report(folder, flows_content, context):
         checks.append(CHECKED_REPORT)
+    for layer in layers:
+        check_maps(manifest, layer, areas_from=options.areas_from)
+    check_shape(manifest, options, promise)
+    checks += check_written(folder, audit)
     return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
+
+
+def _check_layers(
+    request: Request,
+    tables: tuple[FlowTable, FlowTable | None],
+    elsewhere: Elsewhere,
+    ground: Ground,
+    claims: tuple[Options, Promise],
+) -> tuple[tuple[Layer, ...], Counts]:
+    """Check flows between areas, and totals if there are any; return them with their true trips, and what was counted.
+
+    tables: the flows of groups, and totals.
+    """
+    (groups, totals), (options, promise) = tables, claims
+    layer, counts = _count_layer(
+        request, _layer(groups, ground, options, elsewhere), promise, any_area=options.areas_from
+    )
+    least = least_weight(counts, promise)
+    if promise.protect_margins:
+        check_margins(request, layer, promise.k, least)
+    if promise.elsewhere:
+        _check_elsewhere(layer, counts, promise, elsewhere)
+    if totals is None:
+        return (layer,), counts
+    whole = _layer(totals, ground, replace(options, by=()), Elsewhere(totals, promise))
+    whole, _ = _count_layer(request, whole, promise, any_area=options.areas_from)
+    check_together(request, layer, replace(whole, totals=True), promise.k, least)
+    return (layer, whole), counts
 
 
 def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewhere) -> Layer:
@@ -115,14 +154,29 @@ def _layer(flows: FlowTable, ground: Ground, options: Options, elsewhere: Elsewh
     return Layer(flows, ground, slots, _index(flows, ground, elsewhere, slots), options.bbox)
 
 
-def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> Counts:
-    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips."""
-    counts = count_trips(request, layer.bbox, layer.ground, layer.index, layer.slots, len(layer.flows))
+def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: bool) -> tuple[Layer, Counts]:
+    """Count the trips of flows and check what is promised; any_area: areas were chosen for other trips.
+
+    Returns the flows with their true trips, which differ from those published where these are rounded.
+    """
+    counts = count_trips(
+        request,
+        layer.bbox,
+        layer.ground,
+        layer.index,
+        layer.slots,
+        len(layer.flows),
+        shares=promise.max_share is not None,
+    )
     check_volumes(layer.flows, counts, promise)
     check_crowd(layer.flows, counts, promise, *layer.index.tiles())
     if not any_area:
         layer.index.check_seen(layer.ground)
-    return counts
+    if promise.rounding > 1:
+        check_sums(layer.flows, counts, layer.slots.of_flow, promise.rounding)
+    if promise.off:
+        layer = replace(layer, flows=replace(layer.flows, trips=counts.trips))
+    return layer, counts
 
 
 def _check_elsewhere(layer: Layer, counts: Counts, promise: Promise, elsewhere: Elsewhere) -> None:
@@ -148,7 +202,7 @@ def _count_rectangles(
         index = AssignedIndex(flows, rectangles, ground, elsewhere, load_assignment(folder))
     else:
         index = BoxIndex(flows, rectangles, ground)
-    counts = count_trips(request, options.bbox, ground, index, slots, len(flows))
+    counts = count_trips(request, options.bbox, ground, index, slots, len(flows), shares=promise.max_share is not None)
     if isinstance(index, AssignedIndex):
         index.check_used()
         index.check_hidden(hidden_sums(counts, promise))
@@ -179,13 +233,13 @@ def _open_beside(
 
 def _is_plain(promise: Promise) -> bool:
     """Whether all flows of a release are one layer of areas of a tree."""
-    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders)
+    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or promise.off)
 
 
 def _not_comparable() -> InputError:
     return InputError(
         "the two releases cannot be compared",
-        "both are on zones or both on a grid, without rectangles, totals, elsewhere and remainders",
+        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and changed numbers",
     )
 
 
@@ -223,48 +277,3 @@ def _numbers(ids: list[str], areas: list[str]) -> IntArray:
     """Return the number of each flow's area, -1 for elsewhere."""
     number = {area: place for place, area in enumerate(areas)} | {ELSEWHERE: NONE}
     return np.array([number[area] for area in ids], np.int64)
-
-
-def _sentences(promise: Promise, options: Options, audit: Mapping[str, Json]) -> tuple[str, ...]:
-    """Say what was checked."""
-    volume, apart = _counting(promise)
-    checks = [
-        "the folder, its tables, their metadata and the manifest hold nothing but what the format lists",
-        "the areas are exactly those of the flows; their tiles, centers, geometry and names follow from their ids",
-        apart,
-        f"every flow has {volume}",
-        f"every flow has at least {promise.k} {promise.counted}",
-    ]
-    if options.aspect is not None and not (promise.rectangles or options.areas_from):
-        checks.append("every area is the smallest around the tiles seen in it, and none but the top holds all of them")
-    if promise.k_weight is not None:
-        checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
-    if promise.mean_weight:
-        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
-    if promise.min_tiles > 1:
-        checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
-    if promise.max_suppression is not None:
-        checks.append(f"at most {100 * promise.max_suppression:g} % of the usable trips are left out")
-    if promise.totals:
-        checks.append(
-            "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"
-        )
-    if promise.elsewhere:
-        checks.append("every flow to or from elsewhere counts the trips of its area that are in no other flow")
-        checks.append("every pair of areas that is hidden in a flow to or from elsewhere may be without trips")
-    if "suppressed_trips" in audit:
-        checks.append("as many trips are left out as the audit file says")
-    return tuple(checks)
-
-
-def _counting(promise: Promise) -> tuple[str, str]:
-    """Say what the volume of a flow is, and in what sense flows are apart."""
-    if promise.overlapping:
-        return (
-            "exactly the volume that the assignment file gives it",
-            "no trip is counted twice, and each lies in the areas of its flow, as the assignment file says",
-        )
-    volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
-    if promise.remainders:
-        return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
-    return volume, "no two flows overlap, and no trip is counted twice"

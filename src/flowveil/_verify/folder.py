@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, AUDIT, FLOWS, MANIFEST, REPORT, find_release
 from flowveil._verify.broken import broken, shown
-from flowveil._verify.json import laid_out, parse_json, read_bytes, read_json
+from flowveil._verify.json import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FILES = (MANIFEST, FLOWS, AREAS)
-_LARGEST_MANIFEST = 1_000_000  # bytes; real ones have about a thousand
-_LARGEST_AUDIT = 100_000_000
+_LARGEST_AUDIT = 100_000_000  # bytes
 
 
 def open_folder(release: str | Path) -> Path:
@@ -38,19 +37,6 @@ def open_folder(release: str | Path) -> Path:
         if name not in names:
             raise broken(f"the folder has no {name}")
     return folder
-
-
-def load_manifest(folder: Path) -> Json:
-    """Return what manifest.json holds, unchecked."""
-    try:
-        data = read_bytes(folder / MANIFEST, _LARGEST_MANIFEST)
-        manifest = parse_json(data)
-        expected = laid_out(manifest)
-    except ValueError as error:
-        raise broken(f"manifest.json cannot be read: {shown(error)}") from None
-    if data != expected:
-        raise broken("the spaces, letters or numbers of manifest.json are not written as the format says")
-    return manifest
 
 
 def load_audit(folder: Path) -> dict[str, Json]:

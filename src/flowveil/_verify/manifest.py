@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
+from flowveil._verify.hidden_choice import check_hidden_choice
 from flowveil._verify.json import only_keys
-from flowveil._verify.method import check_method
+from flowveil._verify.method import NO_OPTIONS, check_method
 from flowveil._verify.options import Options, parse_options
 from flowveil._verify.words import ABSENCE, ABSENCE_WITH_REMAINDERS, promise_in_words
 
@@ -19,17 +20,23 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FORMAT = "flowveil-flows/1"
-_KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
+KEYS = ("format", "software", "method", "options", "promise", "promise_text", "absence")
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
 _MORE_PROMISE_KEYS = (
     "weight",
     "k_weight",
     "min_tiles",
+    "max_share",
+    "sensitive_tiles",
     "max_suppression",
     "elsewhere",
     "shapes",
     "totals",
     "remainders",
+    "rounding",
+    "cell_key",
+    "protect_margins",
+    "hidden_choice",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -44,7 +51,7 @@ class Promise:
 
     k: int
     unit: str | None  # column of persons; None: trips are counted
-    exact: bool  # volumes are exact; otherwise lower bounds
+    exact: bool  # volumes are exact, but for rounding; otherwise lower bounds
     weight: str | None
     k_weight: Fraction | None  # also None where it is k times the mean weight
     min_tiles: int
@@ -54,7 +61,18 @@ class Promise:
     mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
+    protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
+    rounding: int = 1  # numbers are multiples of it: 1 where they are exact
+    cell_key: int = 0  # numbers may be changed by so much
+    max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
+    sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
+    hidden_choice: bool = False  # a secret draw decided which areas may be divided
+
+    @property
+    def off(self) -> int:
+        """By how much numbers may differ from true ones."""
+        return self.rounding - 1 + self.cell_key
 
     @property
     def counted(self) -> str:
@@ -69,13 +87,14 @@ class Promise:
 
 def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     """Check every key and value of the manifest."""
-    only_keys(manifest, "the manifest", _KEYS, ("description",))
+    only_keys(manifest, "the manifest", KEYS, ("description",))
     if manifest["format"] != _FORMAT:
         raise broken(f"the format is not {_FORMAT}", "this version of flowveil verifies only that format")
-    if not isinstance(manifest["software"], str) or not re.fullmatch(_SOFTWARE, manifest["software"]):
-        raise broken("'software' of the manifest is not a version of flowveil")
+    check_software(manifest["software"])
     options, promise = parse_options(manifest["options"]), _promise(manifest["promise"])
-    check_method(manifest["method"], manifest["options"].get("method_options"))
+    check_method(manifest["method"], manifest["options"].get("method_options", NO_OPTIONS))
+    if promise.hidden_choice:
+        check_hidden_choice(manifest, options)
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
@@ -84,20 +103,28 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     return options, promise
 
 
+def check_software(text: Json) -> None:
+    """Raise unless this is a version of flowveil."""
+    if not isinstance(text, str) or not re.fullmatch(_SOFTWARE, text):
+        raise broken("'software' of the manifest is not a version of flowveil")
+
+
 def _promise(promise: Json) -> Promise:
     if isinstance(promise, dict) and promise.get("kind") != "k-anonymity":
         raise broken("the promise is not k-anonymity", "this verifier checks k-anonymity only")
     only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
-    if promise["volumes"] not in ("exact", "lower-bound"):
-        raise broken("'volumes' of the promise is neither exact nor lower-bound")
+    if promise["volumes"] not in ("exact", "lower-bound", "rounded", "perturbed"):
+        raise broken("'volumes' of the promise is neither exact nor lower-bound, rounded or perturbed")
     if promise["areas"] not in ("disjoint", "overlapping"):
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
         raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
-    for flag in ("totals", "elsewhere", "remainders"):
+    for flag in ("totals", "elsewhere", "remainders", "protect_margins"):
         if promise.get(flag, True) is not True:
             raise broken(f"{flag!r} of the promise is not true")
     _check_remainders(promise)
+    _check_rounding(promise)
+    _check_margins(promise)
     if promise.get("shapes", "rectangles") != "rectangles":
         raise broken("'shapes' of the promise is not rectangles")
     weight = promise.get("weight")
@@ -109,15 +136,21 @@ def _promise(promise: Json) -> Promise:
     return Promise(
         k=_whole(promise["k"], "k"),
         unit=None if unit == _TRIP else unit,
-        exact=promise["volumes"] == "exact",
+        exact=promise["volumes"] != "lower-bound",
+        rounding=promise.get("rounding", 1),
+        cell_key=promise.get("cell_key", 0),
+        protect_margins="protect_margins" in promise,
         weight=weight,
         k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
         mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
+        max_share=_max_share(promise, unit) if "max_share" in promise else None,
+        sensitive_tiles=_whole(promise["sensitive_tiles"], "sensitive_tiles") if "sensitive_tiles" in promise else 0,
         elsewhere="elsewhere" in promise,
         totals="totals" in promise,
         remainders="remainders" in promise,
+        hidden_choice="hidden_choice" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
@@ -125,9 +158,29 @@ def _promise(promise: Json) -> Promise:
 
 def _check_remainders(promise: Json) -> None:
     """Raise if the promise has remainders together with what does not hold for them."""
-    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles"))
-    if "remainders" in promise and (others or promise["volumes"] != "exact"):
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "min_tiles", "sensitive_tiles"))
+    if "remainders" in promise and (others or promise["volumes"] == "lower-bound"):
         raise broken("the promise has remainders, and volumes, shapes or flows that do not go with them")
+
+
+def _check_margins(promise: Json) -> None:
+    """Raise if the promise has protected margins together with what they do not hold for."""
+    others = any(name in promise for name in ("elsewhere", "totals", "shapes", "remainders"))
+    if "protect_margins" in promise and (others or promise["volumes"] == "lower-bound"):
+        raise broken("the promise has protected margins, and volumes, shapes or flows that do not go with them")
+
+
+def _check_rounding(promise: Json) -> None:
+    """Raise if the base of rounded numbers is none, or goes with numbers that are not rounded."""
+    for name, volumes in (("rounding", "rounded"), ("cell_key", "perturbed")):
+        if (name in promise) != (promise["volumes"] == volumes):
+            raise broken(f"the promise has {name} without {volumes} volumes, or the reverse")
+        if name in promise and "shapes" in promise:
+            raise broken(f"the promise has {name}, which needs areas of a tree")
+    if "rounding" in promise and not 2 <= _whole(promise["rounding"], "rounding") <= _whole(promise["k"], "k"):
+        raise broken("'rounding' of the promise is not from 2 to k")
+    if "cell_key" in promise and ("weight" in promise or _whole(promise["cell_key"], "cell_key") >= promise["k"]):
+        raise broken("'cell_key' of the promise is not below k, or goes with weights")
 
 
 def _name(value: Json, key: str) -> str:
@@ -146,6 +199,16 @@ def _positive(value: Json, key: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST_WHOLE:
         raise broken(f"{key!r} of the promise is not a positive number")
     return Fraction(Decimal(repr(value)))  # the number as typed, not its nearest binary fraction
+
+
+def _max_share(promise: Json, unit: str) -> Fraction:
+    """Return the largest share of one person, or raise if it is promised where it cannot hold."""
+    if unit == _TRIP:
+        raise broken("the promise is about the share of one person, but has no unit")
+    share = _positive(promise["max_share"], "max_share")
+    if share >= 1:
+        raise broken("'max_share' of the promise is not a share below 1")
+    return share
 
 
 def _share(value: Json) -> float:

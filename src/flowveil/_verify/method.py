@@ -1,7 +1,7 @@
 """Which method a release says it was made with, and the options that were typed for it.
 
 Names and kinds of options are written down here a second time: they are a part of the format, and a test compares them
-with the registry of methods.
+with the registry of methods. What a method's releases look like is in `shape`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 from flowveil._verify.broken import broken, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from flowveil._folder import Json
 
+NO_OPTIONS = object()  # stands for a manifest that has none
+_LARGEST = 10**15  # that an option may be
 _AREA_METHODS: dict[str, dict[str, type]] = {
     "mosaic": {"time_weight": float, "budget": str},
     "nested": {"side": str, "budget": str},
@@ -32,41 +36,85 @@ _AREA_METHODS: dict[str, dict[str, type]] = {
 _CHOOSE_LOSS = ("mosaic", "nested", "crosscut", "atg-dual")  # take `loss` and `max_gbar`, too
 _LOSSES = ("metres", "reconstruction", "area")  # the default, tiles, is not written
 LISTS_POSITIVE = "laplace"  # the method with noise that leaves out counts below one
-NOISY_METHODS = (
-    "identity",
-    "uniform",
-    "eug",
-    "eug-border",
-    "ebp",
-    "mkm",
-    "daf-entropy",
-    "daf-homogeneity",
-    LISTS_POSITIVE,
-    "noisy-mosaic",
-)
-_WORD = r"[A-Za-z0-9_.+-]{1,40}"  # names and numbers; no option takes prose
-_LARGEST = 1e300
+BETWEEN_AREAS = ("noisy-mosaic", LISTS_POSITIVE)  # methods with noise whose counts are flows between areas, not boxes
+_NOISY_METHODS: dict[str, dict[str, type]] = {
+    "identity": {"max_cells": int},
+    "uniform": {"max_cells": int},
+    "eug": {"max_cells": int},
+    "eug-border": {"max_cells": int},
+    "ebp": {"max_cells": int},
+    "mkm": {"variant": str, "max_cells": int},
+    "daf-entropy": {"consistent": bool, "max_cells": int},
+    "daf-homogeneity": {"cut_share": float, "candidate_cuts": int, "consistent": bool, "max_cells": int},
+    LISTS_POSITIVE: {"max_cells": int},
+    "noisy-mosaic": {"consistent": bool, "max_cells": int},
+}
+_VALUES: dict[str, Callable[[Json], bool]] = {  # what options may be, where their type leaves more
+    "budget": lambda value: value in ("whole", "each"),
+    "side": lambda value: value in ("either", "origin", "destination"),
+    "v_target": lambda value: value in ("auto", "balanced") or _is_positive(value),
+    "lam": lambda value: value == "auto" or _is_positive(value),
+    "precision": lambda value: value in ("tiles", "steps"),
+    "time_weight": lambda value: 0 <= value <= _LARGEST,
+    "levels": lambda value: 0 <= value <= _LARGEST,
+    "filter_budget": lambda value: 0 <= value <= 1,
+    "balance": lambda value: 0 <= value < 1,
+    "delta": lambda value: 0 <= value <= _LARGEST,
+    "max_flows": lambda value: 1 <= value <= _LARGEST,
+    "steps": lambda value: 0 <= value <= _LARGEST,
+    "max_cells": lambda value: 1 <= value <= _LARGEST,
+    "variant": lambda value: value in ("lei", "daf"),
+    "cut_share": lambda value: 0 < value < 1,
+    "candidate_cuts": lambda value: 2 <= value <= _LARGEST,
+}
 
 
 def check_method(name: Json, options: Json) -> None:
-    """Raise unless a method of that name promises k-anonymity and takes these options; None stands for no options."""
+    """Raise unless a method of that name promises k-anonymity and takes these options."""
     if not isinstance(name, str) or name not in _AREA_METHODS:
         raise broken("'method' of the manifest is not a method of k-anonymity")
-    if options is None:
+    if isinstance(options, dict) and list(options) != sorted(options):
+        raise broken("'method_options' of the manifest is not an object with sorted keys")
+    extra: dict[str, Callable[[Json], bool]] = {
+        "loss": lambda value: value in _LOSSES,
+        "max_gbar": lambda value: type(value) in (int, float) and 0 < value <= _LARGEST,
+    }
+    _check_options(name, options, _AREA_METHODS[name], extra if name in _CHOOSE_LOSS else {})
+
+
+def check_noisy_method(name: Json, options: Json, *, between_areas: bool) -> None:
+    """Raise unless a method of that name adds noise to flows between areas, or to boxes, and takes these options."""
+    if not isinstance(name, str) or name not in _NOISY_METHODS or (name in BETWEEN_AREAS) != between_areas:
+        what = "flows between areas" if between_areas else "boxes"
+        raise broken(f"the method {shown(name)!r} is none that adds noise to {what}")
+    _check_options(name, options, _NOISY_METHODS[name], {})
+
+
+def _check_options(
+    name: str, options: Json, kinds: Mapping[str, type], extra: Mapping[str, Callable[[Json], bool]]
+) -> None:
+    if options is NO_OPTIONS:
         return
-    if not isinstance(options, dict) or not options or list(options) != sorted(options):
+    if not isinstance(options, dict) or not options:
         raise broken("'method_options' of the manifest is not an object with sorted keys")
     for option, value in options.items():
-        if not _is_allowed(name, option, value):
+        if option in extra:
+            good = extra[option](value)
+        else:
+            good = option in kinds and type(value) is kinds[option] and _VALUES.get(option, _is_anything)(value)
+        if not good:
             raise broken(f"the method option {shown(option)!r} is not one of {name} with such a value")
 
 
-def _is_allowed(method: str, option: str, value: Json) -> bool:
-    if option == "loss" and method in _CHOOSE_LOSS:
-        return value in _LOSSES
-    if option == "max_gbar" and method in _CHOOSE_LOSS:
-        return type(value) in (int, float) and 0 < value <= _LARGEST
-    kind: type = type(value)
-    if kind is not _AREA_METHODS[method].get(option):
+def _is_anything(_: Json) -> bool:
+    return True
+
+
+def _is_positive(text: Json) -> bool:
+    """Whether a text is a positive number, as anyone may have typed it."""
+    if not re.fullmatch(r"[0-9_.eE+-]{1,40}", text):
         return False
-    return re.fullmatch(_WORD, value) is not None if isinstance(value, str) else -_LARGEST <= value <= _LARGEST
+    try:
+        return 0 < float(text) <= _LARGEST
+    except ValueError:
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import h3.api.basic_int as h3
@@ -23,6 +24,7 @@ from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
 from flowveil._verify.results import Verification
 from flowveil._verify.tables import FlowTable, areas_of
+from flowveil._verify.written import check_written, load_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +42,12 @@ _MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
 _SLACK = 0.05  # in edges of a tile: edges of cells are bent, and a corner of the box may stick out
 _KILOMETERS_A_DEGREE = 111.2
 _MOST_PATHS = 1_000_000  # of a budget; real ones have a few hundred
+_WITHOUT_TOTAL = ("uniform", "laplace")  # methods that spend nothing before a count
+_SPENDS = {  # what others spend after a total
+    "daf-entropy": ("counts",),
+    "daf-homogeneity": ("counts", "cuts"),
+    "noisy-mosaic": ("counts",),
+}
 _LISTED = "every flow is a pair of tiles of the grid, listed once, with a count above zero"
 _CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
@@ -57,6 +65,7 @@ def verify_noisy(
     what areas of a grid are called after. context: what the report shows beside the release.
     """
     tables = read_noisy_tables(release)
+    check_words(tables)
     if tables.areas is None:
         _check_boxes(tables)
     else:
@@ -65,7 +74,7 @@ def verify_noisy(
         _check_areas(tables, ground, places)
     _check_budget(tables)
     _check_projection(tables)
-    check_words(tables)
+    load_manifest(tables.folder)
     show = cells_content if tables.areas is None else noisy_flows_content
     report = (CHECKED_REPORT,) if check_report(tables.folder, show, context) else ()
     unit = "trip" if tables.manifest["promise"]["unit"] == "trip" else "person"
@@ -75,6 +84,7 @@ def verify_noisy(
         f"every path of the budget adds up to at most epsilon = {tables.epsilon:g} for one {unit}",
         "the non-negative counts keep the noisy total",
         *report,
+        *check_written(tables.folder, load_audit(tables.folder)),
         _CANNOT,
     )
     return Verification(checks, flows=len(tables.counts), trips_read=0)
@@ -210,7 +220,9 @@ def _check_listed(ground: Ground, ends: list[list[str]], counts: IntArray) -> No
 
 def _check_budget(release: NoisyTables) -> None:
     """Check that the spends before a count and the count itself add up to epsilon on every path."""
-    spent = np.array(_sums_of_paths(_spends(release.manifest["promise"]["budget"])))
+    spends = _spends(release.manifest["promise"]["budget"])
+    _check_names_of_spends(release.manifest["method"], [name for name, _ in spends])
+    spent = np.array(_sums_of_paths(spends))
     scales = np.unique(release.scales)
     if not (np.isfinite(scales) & (scales > 0)).all():
         raise broken("a scale is not a positive number")
@@ -229,6 +241,18 @@ def _spends(budget: Json) -> list[tuple[str, float]]:
     if len(spends) < len(budget) or not all(math.isfinite(value) and value > 0 for _, value in spends):
         raise broken("a spend of the budget is not a positive number")
     return spends
+
+
+def _check_names_of_spends(method: str, names: list[str]) -> None:
+    """Raise unless these are what the method spends before a count: a total, then counts and cuts, depth by depth."""
+    deeper = [name for name in names if name != "total"]
+    first = [] if method in _WITHOUT_TOTAL else ["total"]
+    whats = [re.fullmatch(r"(counts|cuts) (0|[1-9][0-9]{0,3})", name) for name in deeper]
+    steps = [(int(what[2]), what[1]) for what in whats if what]
+    allowed = _SPENDS.get(method, ())
+    known = len(steps) == len(deeper) and all(what in allowed for _, what in steps)
+    if names != [*first, *deeper] or not known or steps != sorted(set(steps)):
+        raise broken(f"the spends of the budget are not those of {method}, in order")
 
 
 def _sums_of_paths(spends: list[tuple[str, float]]) -> list[float]:

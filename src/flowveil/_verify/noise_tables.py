@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,9 @@ from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, NOISE, REPORT, SIDES
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.description import check_description
 from flowveil._verify.geo import read_shapes
-from flowveil._verify.method import LISTS_POSITIVE, NOISY_METHODS
+from flowveil._verify.json import only_keys
+from flowveil._verify.manifest import KEYS, check_software
+from flowveil._verify.method import LISTS_POSITIVE, NO_OPTIONS, check_noisy_method
 from flowveil._verify.options import parse_box
 from flowveil._verify.words import noisy_absence_in_words, noisy_promise_in_words
 
@@ -26,8 +28,13 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _TABLES = {"flowveil-cells/1": (CELLS,), "flowveil-flows/1": (FLOWS, AREAS)}  # by format
-_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
-_PROMISE_KEYS = {"kind", "epsilon", "delta", "unit", "neighbours", "max_trips_per_person", "budget"}
+_PROMISE_KEYS = ("kind", "epsilon", "delta", "unit", "neighbours", "max_trips_per_person", "budget")
+_CELL_KEYS = ("bbox", "cells", "places")
+_AREA_KEYS = ("grid", "hierarchy", "zone_name", "place_names", "bbox", "method_options")
+_PLACE = r"[\w -]{1,40}"  # what a pair of axes is called: origin, stop 1, morning
+_MOST_CELLS = 1_000_000  # along a side
+_MOST_EPSILON = 100  # above, a promise protects nobody
+_CONSISTENT = "consistent"  # option and column
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +114,8 @@ def read_noisy_tables(path: str | Path) -> NoisyTables:
 
 
 def check_words(release: NoisyTables) -> None:
-    """Raise unless the manifest names a method with noise, and says in words what it promises."""
+    """Raise unless the manifest says in words what it promises."""
     manifest, positive_only = release.manifest, release.positive_only
-    if manifest["method"] not in NOISY_METHODS:
-        raise broken(f"the method {shown(manifest['method'])!r} is none that adds noise")
     label = check_description(manifest, has_unit=manifest["promise"]["unit"] != "trip")
     if manifest["promise_text"] != noisy_promise_in_words(manifest["promise"], label, positive_only=positive_only):
         raise broken("'promise_text' of the manifest does not say what the promise says")
@@ -122,17 +127,18 @@ def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, 
     files = {MANIFEST, *tables}
     if {entry.name for entry in folder.iterdir()} - {REPORT} != files:
         raise broken(f"the folder holds other files than {', '.join(sorted(files))}")
-    if set(manifest) - {"description"} != _KEYS:
-        raise broken(f"the manifest has other keys than {', '.join(sorted(_KEYS))}")
+    only_keys(manifest, "the manifest", KEYS, ("description",))
+    check_software(manifest["software"])
     if not isinstance(manifest["options"], dict):
         raise broken("the manifest has no options")
     promise = manifest["promise"]
-    if set(promise) != _PROMISE_KEYS:
-        raise broken(f"the promise has other keys than {', '.join(sorted(_PROMISE_KEYS))}")
+    only_keys(promise, "the promise", _PROMISE_KEYS)
     epsilon, most, unit = promise["epsilon"], promise["max_trips_per_person"], promise["unit"]
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
-        raise broken("epsilon of the promise is not a positive number")
-    if promise["delta"] != 0:
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= _MOST_EPSILON:
+        raise broken(
+            f"epsilon of the promise is not a positive number up to {_MOST_EPSILON}: above, nobody is protected"
+        )
+    if type(promise["delta"]) is not int or promise["delta"] != 0:
         raise broken("delta of the promise is not 0")
     if not isinstance(unit, str) or not unit or (unit == "trip") != (most is None):
         raise broken("unit and max_trips_per_person of the promise do not go together")
@@ -143,20 +149,37 @@ def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, 
 
 
 def _check_columns(release: NoisyTables) -> None:
-    options = release.options
     if release.areas is None:
-        parse_box(options.get("bbox"))
-        if not isinstance(options.get("places"), list) or not isinstance(options.get("cells"), int):
-            raise broken("the manifest does not describe the grid")
+        _check_grid(release)
         edges = [f"{end}_{axis}" for axis in range(release.axes) for end in ("low", "high")]
         types: dict[str, pa.DataType] = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
     else:
+        if unknown := sorted(release.options.keys() - set(_AREA_KEYS)):
+            raise broken(f"the options of a release with noise have the key {shown(unknown[0])!r}")
         types = {**dict.fromkeys(SIDES, pa.string()), "trips": pa.int64(), "nonnegative": pa.int64()}
     types["scale"] = pa.float64()
+    typed = release.options.get("method_options", NO_OPTIONS)
+    check_noisy_method(release.manifest["method"], typed, between_areas=release.areas is not None)
+    consistent = isinstance(typed, dict) and bool(typed.get(_CONSISTENT))
     schema = release.table.schema
-    if "consistent" in schema.names:
-        types["consistent"] = pa.float64()
+    if (_CONSISTENT in schema.names) != consistent:
+        raise broken(f"there is a column {_CONSISTENT!r} that was not asked for, or none that was")
+    if _CONSISTENT in schema.names:
+        types[_CONSISTENT] = pa.float64()
     if schema.names != list(types) or any(schema.field(name).type != kind for name, kind in types.items()):
         raise broken(f"the columns are not {', '.join(types)}")
     if any(column.null_count for column in release.table.columns):
         raise broken("a column has nulls")
+
+
+def _check_grid(release: NoisyTables) -> None:
+    """Raise unless the options describe a grid of cells, and nothing else."""
+    options = release.options
+    only_keys(options, "the object 'options'", _CELL_KEYS, ("method_options",))
+    parse_box(options["bbox"])
+    places, cells = options["places"], options["cells"]
+    named = isinstance(places, list) and all(isinstance(name, str) and re.fullmatch(_PLACE, name) for name in places)
+    if not named or not places or len(set(places)) < len(places):
+        raise broken("'places' of the manifest are not the names of pairs of axes")
+    if type(cells) is not int or not 1 <= cells <= _MOST_CELLS:
+        raise broken("'cells' of the manifest is not a number of cells")

@@ -27,11 +27,14 @@ _ROWS_A_PERSON = 4  # that wait for each id known: more take more memory and les
 class Persons:
     """Who was seen on which flow."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shares: bool = False) -> None:
+        """shares: count also how many trips each makes on a flow."""
+        self._shares = shares
         self._ids: Column = pa.array([], pa.string())  # by person
         self._weight = np.zeros(0, np.int64)  # by person, in millionths
         self._visits = np.zeros(0, np.int64)  # flow and person, distinct and sorted
-        self._recent: list[IntArray] = []  # not merged yet
+        self._trips = np.zeros(0, np.int64)  # of each visit, where shares are counted
+        self._recent: list[tuple[IntArray, IntArray]] = []  # visits and their trips, not merged yet
         self._waiting: list[tuple[Column, IntArray, IntArray | None]] = []
 
     def add(self, ids: Column, flow: IntArray, weight: IntArray | None) -> None:
@@ -52,6 +55,12 @@ class Persons:
             flow, person = self._visits >> _PERSON_BITS, self._visits & ((1 << _PERSON_BITS) - 1)
             np.add.at(weight, flow, self._weight[person])
         return np.diff(np.searchsorted(self._visits, np.arange(flows_total + 1) << _PERSON_BITS)), weight
+
+    def most(self, flows_total: int) -> IntArray:
+        """Return by flow how many trips the person makes who makes most; `count` comes first."""
+        most = np.zeros(flows_total, np.int64)
+        np.maximum.at(most, self._visits >> _PERSON_BITS, self._trips)
+        return most
 
     def weights(self) -> tuple[int, int]:
         """Return the weight of all persons together, published or not, and how many they are."""
@@ -74,16 +83,26 @@ class Persons:
         if weights:
             self._note_weights(person, np.concatenate(weights))
         inside = flow != NONE
-        visits = _unique((flow[inside] << _PERSON_BITS) | person[inside])
-        self._recent.append(visits)
-        if sum(map(len, self._recent)) > len(self._visits):  # merging only when it doubles keeps the work linear
+        visits = (flow[inside] << _PERSON_BITS) | person[inside]
+        self._recent.append(self._added_up(visits, np.ones(len(visits) if self._shares else 0, np.int64)))
+        if sum(len(part) for part, _ in self._recent) > len(self._visits):  # only when it doubles: the work is linear
             self._merge()
 
     def _merge(self) -> None:
-        parts, self._recent, self._visits = [self._visits, *self._recent], [], self._visits[:0]
-        visits = np.concatenate(parts)
+        parts = [(self._visits, self._trips), *self._recent]
+        self._recent, self._visits, self._trips = [], self._visits[:0], self._trips[:0]
+        visits, trips = (np.concatenate(column) for column in zip(*parts, strict=True))
         del parts
-        self._visits = _unique(visits)
+        self._visits, self._trips = self._added_up(visits, trips)
+
+    def _added_up(self, visits: IntArray, trips: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the visits that differ, sorted, and the trips of each, which are none unless shares are counted."""
+        if not self._shares:
+            return _unique(visits), trips[:0]
+        order = np.argsort(visits)
+        visits, trips = visits[order], trips[order]
+        first = np.flatnonzero(np.append(True, visits[1:] != visits[:-1])) if len(visits) else np.zeros(0, np.int64)
+        return visits[first], np.add.reduceat(trips, first) if len(first) else trips
 
     def _note_weights(self, person: IntArray, weight: IntArray) -> None:
         room = np.full(len(self._ids), NONE, np.int64)

@@ -36,13 +36,14 @@ class FlowTable:
     weight: IntArray | None
     keys: dict[str, ChunkedColumn] = field(default_factory=dict)  # times and groups
     remainder: BoolArray | None = None  # finer flows inside it are taken out; None where none is
+    called: dict[str, str] = field(default_factory=dict)  # by area: what people call it, for messages
 
     def __len__(self) -> int:
         return len(self.origin)
 
     def name(self, flow: int) -> str:
         """Return how a flow is named in messages."""
-        return flow_name(self.origin[flow], self.destination[flow])
+        return flow_name(self.origin[flow], self.destination[flow], self.called)
 
     def take(self, rows: IntArray) -> FlowTable:
         """Return some of the flows."""
@@ -54,6 +55,7 @@ class FlowTable:
             weight=None if self.weight is None else self.weight[rows],
             keys={name: column.take(pa.array(rows, pa.int64())) for name, column in self.keys.items()},
             remainder=None if self.remainder is None else self.remainder[rows],
+            called=self.called,
         )
 
 
@@ -69,6 +71,11 @@ class AreasTable:
     members: list[list[str | None] | None] | None
     geometry: list[bytes | None]
     name: list[str | None] | None = None  # None where the release, an older one, has no names
+
+    def called(self) -> dict[str, str]:
+        """Return what people call the areas, where their ids do not say so anyway, as town=Berne does."""
+        names = zip(self.area, self.name or [], strict=False)
+        return {area: name for area, name in names if name is not None and name not in (area, area.split("=")[-1])}
 
 
 def read_flows(folder: Path, promise: Promise, options: Options) -> FlowTable:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._arrays import filled
-from flowveil._folder import remembered
+from flowveil._folder import find_release, remembered
 from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
 from flowveil._trips import open_samples
 from flowveil._verify.broken import broken
 from flowveil._verify.forest import NONE
 from flowveil._verify.results import TrajectoryVerification
 from flowveil._verify.trajectory_tables import Boxes, read_trajectory_tables
+from flowveil._verify.written import check_written, load_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +49,7 @@ def verify_trajectories(
     the release.
 
     >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
-    6
+    7
     """
     tables = read_trajectory_tables(path)
     story = remembered(tables.audit)
@@ -58,15 +59,18 @@ def verify_trajectories(
     _check_edges(tables, boxes)
     _check_thresholds(tables, boxes)
     unsupported = _check_samples(tables, boxes, source.read())
+    load_manifest(find_release(path))
     return TrajectoryVerification(
         checks=(
             "the folder holds the listed files, columns and keys, and nothing else",
             f"every group has rows of at least {tables.k} users, and nobody is in two groups",
             "the samples of a group are disjoint, in order, and on the edges of the grid",
             "every input row of a member is kept in one sample or counted as suppressed",
-            "every sample holds a kept row of a member",
+            "every sample holds a kept row of "
+            + ("a member" if tables.min_support == 1 else f"at least {tables.min_support} members"),
             "no sample is over a threshold",
             *((CHECKED_REPORT,) if check_report(path, trajectories_content, context) else ()),
+            *check_written(find_release(path), tables.audit),
         ),
         groups=len(boxes.sizes),
         users=int(boxes.sizes.sum()),
@@ -142,10 +146,13 @@ def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) ->
         surely &= (low > _FUZZ) & (high > _FUZZ)
     _check_kept(release, groups, user, surely, inside)
     _check_people(release, boxes, user[inside], groups[user[inside]])
-    if (np.bincount(spot[inside], minlength=len(boxes.group)) == 0).any():
+    seen = np.unique(np.stack([user[inside], spot[inside]]), axis=1)[1]  # a spot for each user who was seen there
+    support = np.bincount(seen, minlength=len(boxes.group))
+    if not support.all():
         raise broken("nobody of its group was seen in a sample")
-    seen = np.unique(np.stack([user[inside], spot[inside]]), axis=1).shape[1]
-    return 1 - int(seen) / int(boxes.size.sum())
+    if (support < release.min_support).any():
+        raise broken(f"fewer than {release.min_support} users of its group were seen in a sample")
+    return 1 - len(seen) / int(boxes.size.sum())
 
 
 def _rows_of_users(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:
@@ -170,7 +177,7 @@ def _check_kept(
         raise broken("a member's rows lie outside of the samples that should hold them")
     if (kept + suppressed != rows).any():
         raise broken("kept and suppressed rows of a user do not add up to the input")
-    limited = release.max_extent is not None or release.max_duration is not None
+    limited = release.max_extent is not None or release.max_duration is not None or release.min_support > 1
     if not limited and (kept[groups != NONE] != rows[groups != NONE]).any():
         raise broken("rows of a member are missing though no threshold was promised")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import cos, radians
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ from flowveil._errors import InputError
 from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, Kind, check_kind, find_release, read_json
 from flowveil._verify.broken import broken
 from flowveil._verify.description import check_description
+from flowveil._verify.json import only_keys
+from flowveil._verify.manifest import KEYS, check_software
+from flowveil._verify.options import parse_box
 from flowveil._verify.words import TRAJECTORIES_ABSENCE, trajectories_promise_in_words
 
 if TYPE_CHECKING:
@@ -24,10 +28,16 @@ if TYPE_CHECKING:
 
 _FORMAT = "flowveil-trajectories/1"
 _METHOD = "glove"
-_KEYS = {"format", "software", "method", "options", "promise", "promise_text", "absence"}
-_OPTIONS = {"projection", "parallel", "step", "bbox", "min_samples", "variant", "max_extent", "max_duration"}
-_NEEDED_OPTIONS = {"parallel", "step", "bbox", "min_samples"}
-_PROMISE = {"kind", "k", "unit", "records", "samples", "max_extent", "max_duration"}
+_OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
+_MORE_OPTIONS = ("variant", "max_extent", "max_duration", "min_support")
+_PROMISE = ("kind", "k", "unit", "records", "samples")
+_MORE_PROMISE = ("max_extent", "max_duration", "min_support")
+_SAID = {"kind": "k-anonymity", "unit": "user", "records": "trajectories", "samples": "generalized"}
+_PROJECTION = "Lambert cylindrical equal-area"
+_VARIANTS = ("strict", "absorb", "loose")
+_STEEPEST_PARALLEL = 80  # degrees
+_STEP = r"([1-9][0-9]{0,8})m,([1-9][0-9]{0,8})min"
+_LARGEST_WHOLE = 2**62
 _TIME = pa.timestamp("us", tz="UTC")
 _EDGES: dict[str, pa.DataType] = {
     "t0": _TIME,
@@ -58,6 +68,11 @@ class TrajectoryTables:
         return int(self.manifest["promise"]["k"])
 
     @property
+    def min_support(self) -> int:
+        """The members that must have been seen in every sample."""
+        return int(self.manifest["promise"].get("min_support", 1))
+
+    @property
     def options(self) -> dict[str, Json]:
         """The options of the manifest."""
         options: dict[str, Json] = self.manifest["options"]
@@ -76,16 +91,13 @@ class TrajectoryTables:
 
     @property
     def max_extent(self) -> float | None:
-        """The longest side of a box in meters that is promised, None where nothing is."""
-        text = self.manifest["promise"].get("max_extent", "").strip()
-        return float(text.removesuffix("m").removesuffix("k")) * (1000 if text.endswith("km") else 1) if text else None
+        """The longest side of a box in meters that is promised, None where nothing is that can be read."""
+        return _amount(self.manifest["promise"].get("max_extent"), {"m": 1, "km": 1000})
 
     @property
     def max_duration(self) -> float | None:
-        """The longest time span in minutes that is promised, None where nothing is."""
-        text = self.manifest["promise"].get("max_duration", "").strip()
-        units = {"min": 1, "h": 60, "d": 1440}
-        return next((float(text.removesuffix(unit)) * units[unit] for unit in units if text.endswith(unit)), None)
+        """The longest time span in minutes that is promised, None where nothing is that can be read."""
+        return _amount(self.manifest["promise"].get("max_duration"), {"min": 1, "h": 60, "d": 1440})
 
 
 class Boxes:
@@ -103,6 +115,14 @@ class Boxes:
             raise broken("groups are not numbered from 0 and sorted")
         self.first: IntArray = np.flatnonzero(np.diff(self.group, prepend=-1))  # by group: its first sample
         self.sizes: IntArray = self.size[self.first]  # by group
+
+
+def _amount(text: Json, units: dict[str, int]) -> float | None:
+    """Return an amount like 15km, None if this is none."""
+    written = isinstance(text, str) and re.fullmatch(
+        rf"\s*([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)\s*({'|'.join(units)})\s*", text
+    )
+    return float(written[1]) * units[written[2]] if written else None
 
 
 def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
@@ -141,20 +161,40 @@ def _check_tables(folder: Path, release: TrajectoryTables) -> None:
 
 
 def _check_manifest(release: TrajectoryTables) -> None:
+    """Check every key and value of the manifest."""
     manifest, options, promise = release.manifest, release.options, release.manifest["promise"]
-    known = _NEEDED_OPTIONS <= set(options) <= _OPTIONS and set(promise) <= _PROMISE
-    if set(manifest) - {"description"} != _KEYS or not known:
-        raise broken("the manifest has other keys than it should")
-    numbers = [*options["bbox"], options["parallel"], options["min_samples"], *release.step]
-    plain = all(isinstance(number, int | float) for number in numbers)
-    if len(numbers) != 8 or not plain or min(release.step) < 1:
-        raise broken("the grid of the manifest cannot be read")
+    only_keys(manifest, "the manifest", KEYS, ("description",))
+    check_software(manifest["software"])
+    only_keys(options, "the object 'options'", _OPTIONS, _MORE_OPTIONS)
+    only_keys(promise, "the promise", _PROMISE, _MORE_PROMISE)
+    _check_grid(options)
     for name, limit in (("max_extent", release.max_extent), ("max_duration", release.max_duration)):
-        if promise.get(name) and limit is None:
-            raise broken(f"{name!r} of the promise cannot be read")
+        if promise.get(name) != options.get(name) or ((name in promise) != (limit is not None)):
+            raise broken(f"{name!r} of the promise cannot be read, or the options have another")
+    asked = promise.get("min_support", 2)
+    if promise.get("min_support") != options.get("min_support") or not _is_whole(asked, 2):
+        raise broken("'min_support' of the promise is not a number of users, 2 or more, or the options have another")
     k = promise["k"]
     label = check_description(manifest, has_unit=True) or "users"
-    if not isinstance(k, int) or k < 2 or manifest["promise_text"] != trajectories_promise_in_words(k, label):
+    if not _is_whole(k, 2) or {name: promise[name] for name in _SAID} != _SAID:
         raise broken("the promise is not a promise of k-anonymity")
+    if manifest["promise_text"] != trajectories_promise_in_words(k, label, release.min_support):
+        raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["method"] != _METHOD or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
+
+
+def _check_grid(options: dict[str, Json]) -> None:
+    """Check what the grid of the manifest is made of: of a public box, and of what was typed."""
+    _, south, _, north = parse_box(options["bbox"])
+    parallel = max(-_STEEPEST_PARALLEL, min(_STEEPEST_PARALLEL, round((south + north) / 2)))
+    if options["projection"] != _PROJECTION or not re.fullmatch(_STEP, options["step"]):
+        raise broken("the grid of the manifest cannot be read")
+    if type(options["parallel"]) is not int or options["parallel"] != parallel:
+        raise broken("'parallel' of the manifest is not the one of its bbox")
+    if not _is_whole(options["min_samples"], 1) or options.get("variant", _VARIANTS[0]) not in _VARIANTS:
+        raise broken("'min_samples' or 'variant' of the manifest is not what may be typed")
+
+
+def _is_whole(value: Json, least: int) -> bool:
+    return type(value) is int and least <= value <= _LARGEST_WHOLE

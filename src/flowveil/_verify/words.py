@@ -24,6 +24,54 @@ def promise_in_words(promise: Mapping[str, Json], label: str | None = None) -> s
 
 def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     """Yield what is promised, in the order of the format."""
+    yield from _crowd(promise, label)
+    if "k_weight" in promise:
+        yield f"Every flow stands for at least {_people(promise)}."
+    if "k_weight" in promise and promise["k"] == 1:
+        yield "Single participants are not protected."
+    if "min_tiles" in promise:
+        yield f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles"
+        yield "(on a grid: tiles that occur in the data at that end)."
+    if "max_share" in promise:
+        one = f"value of {promise['unit']}" if label is None else f"one of the {label} ({promise['unit']})"
+        yield f"No single {one} makes more than {100 * promise['max_share']:g} % of the trips of a flow."
+    if "sensitive_tiles" in promise:
+        yield "An area that touches a sensitive place, of a list that is not published,"
+        yield f"has at least {promise['sensitive_tiles']} tiles."
+    yield from _volumes(promise)
+    yield "No trip is counted in two flows."
+    if "max_suppression" in promise:
+        of_groups = " of the groups" if "totals" in promise else ""
+        yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
+    yield from _more(promise)
+
+
+def _more(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what not every release promises."""
+    if "shapes" in promise:
+        yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
+    if "totals" in promise:
+        yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
+        yield "what else is said of flows holds for totals and for the other groups by themselves."
+    if "hidden_choice" in promise:
+        chance = f"{100 * promise['hidden_choice']:g} %"
+        yield f"With chances of up to {chance} a secret draw kept areas whole that could have been divided,"
+        yield "so that no area tells for certain of a smaller crowd in it."
+    if "elsewhere" in promise:
+        yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
+    yield from _margins(promise)
+
+
+def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what departures and arrivals tell that others know."""
+    if "protect_margins" in promise:
+        yield "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows"
+        yield "away: of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a"
+        yield "part of it are nobody or such a crowd."
+
+
+def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
+    """Yield how large a crowd is."""
     k, unit = promise["k"], promise["unit"]
     if unit == "trip":
         yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
@@ -31,36 +79,30 @@ def _sentences(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
         yield f"Every flow is shared by at least {k} different values of {unit}."
     else:
         yield f"Every flow is shared by at least {k} different {label} ({unit})."
-    if "k_weight" in promise:
-        yield f"Every flow stands for at least {_people(promise)}."
-    if "k_weight" in promise and k == 1:
-        yield "Single participants are not protected."
-    if "min_tiles" in promise:
-        yield f"Both ends of every flow are areas of at least {promise['min_tiles']} tiles"
-        yield "(on a grid: tiles that occur in the data at that end)."
-    yield from _volumes(promise)
-    yield "No trip is counted in two flows."
-    if "max_suppression" in promise:
-        of_groups = " of the groups" if "totals" in promise else ""
-        yield f"At most {100 * promise['max_suppression']:g} % of the usable trips were left out{of_groups}."
-    if "shapes" in promise:
-        yield "Areas are rectangles of longitude and latitude; a trip lies where the centers of its tiles lie."
-    if "totals" in promise:
-        yield "The group total counts all groups together, where groups and totals give no smaller crowd away;"
-        yield "what else is said of flows holds for totals and for the other groups by themselves."
-    if "elsewhere" in promise:
-        yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
 
 
 def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
     """Yield what the volume of a flow is."""
-    most = "" if promise["volumes"] == "exact" else "at most "
-    yield f"The volume of a flow is {most}the true number of trips between its two areas."
+    if promise["volumes"] in ("rounded", "perturbed"):
+        how = "rounded" if promise["volumes"] == "rounded" else "changed a little"
+        yield f"The volume of a flow is the number of trips between its two areas, {how}."
+    else:
+        most = "" if promise["volumes"] == "exact" else "at most "
+        yield f"The volume of a flow is {most}the true number of trips between its two areas."
     if "remainders" in promise:
         yield "A flow marked as remainder counts all other trips between them: those in none of the finer flows inside."
         yield "These others are such a crowd by themselves."
     if promise["areas"] == "overlapping":
         yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    if "cell_key" in promise:
+        yield f"All numbers were changed by chance, by at most {promise['cell_key']}, up as often as down; the same"
+        yield "trips are always changed alike. Sums of flows are sums of changed numbers. Whether a flow has its crowd"
+        yield "was decided by true numbers."
+    if "rounding" in promise:
+        base = promise["rounding"]
+        yield f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by"
+        yield f"less than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a"
+        yield "time and group, and in all. Whether a flow has its crowd was decided by true numbers."
 
 
 def _people(promise: Mapping[str, Json]) -> str:
@@ -106,10 +148,14 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users") -> str:
-    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1) -> str:
+    """Return the promise of a release of trajectories in plain words.
+
+    label: what the publisher calls users; least: how many of them were seen in every sample.
+    """
+    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least one of its {label} was seen; not all of them need to have been. "
+        f"and time span of a trajectory at least {some}; not all of them need to have been. "
         "Nobody's samples are in two trajectories."
     )

@@ -1,8 +1,8 @@
-"""Remainders as a reader spreads them: over what finer flows leave of their areas."""
+"""Which flows lie in a remainder, and how many trips it would have on them if it were even."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,21 @@ _FULL = 1 - 1e-9  # of the areas of a remainder: if finer flows fill so much, ou
 NONE = -1
 
 
-def evened(flows: pa.Table, areas: pa.Table, keys: list[str]) -> pa.Table:
-    """Return ends, keys and trips of flows which, spread evenly over the whole of their areas, add up to what is told.
+class Evening(NamedTuple):
+    """Trips which, spread evenly over the whole of areas, add up to what flows with remainders tell.
 
     A remainder has no trips on the finer flows inside it. It is spread over the whole as if it were as dense there as
-    on the rest, and what falls on a finer flow is taken out again: as a flow of the same areas with negative trips.
+    on the rest, and what falls on a finer flow is taken out again.
     """
+
+    trips: FloatArray  # by flow, over the whole of its areas
+    outer: IntArray  # a remainder
+    inner: IntArray  # a flow inside it
+    less: FloatArray  # trips of the remainder on the areas of that flow, below zero: what is taken out again
+
+
+def even(flows: pa.Table, areas: pa.Table, keys: list[str]) -> Evening:
+    """Return how flows are spread, some of which are remainders; keys: columns that divide the flows."""
     above = find_above(flows, areas, keys)
     inner = np.flatnonzero(above != NONE)
     outer = above[inner]
@@ -32,12 +41,19 @@ def evened(flows: pa.Table, areas: pa.Table, keys: list[str]) -> pa.Table:
     taken = np.bincount(outer, weights=part, minlength=flows.num_rows)
     trips = flows["trips"].to_numpy() / np.where(taken < _FULL, 1 - taken, 1)
     kept = taken[outer] < _FULL
-    less = -(trips[outer] * part)[kept]
-    ends = flows.select(list(SIDES))
-    told = flows.select(keys)
+    return Evening(trips, outer[kept], inner[kept], -(trips[outer] * part)[kept])
+
+
+def evened(flows: pa.Table, areas: pa.Table, keys: list[str]) -> pa.Table:
+    """Return ends, keys and trips of flows which, spread evenly over the whole of their areas, add up to what is told.
+
+    What is taken out of a remainder is a flow of the same areas as the finer one, with negative trips.
+    """
+    trips, outer, inner, less = even(flows, areas, keys)
+    ends, told = flows.select(list(SIDES)), flows.select(keys)
     rows = [
         pa.table({**_columns(ends), **_columns(told), "trips": trips}),
-        pa.table({**_columns(ends.take(inner[kept])), **_columns(told.take(outer[kept])), "trips": less}),
+        pa.table({**_columns(ends.take(inner)), **_columns(told.take(outer)), "trips": less}),
     ]
     return pa.concat_tables(rows)
 

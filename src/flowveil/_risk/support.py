@@ -1,0 +1,82 @@
+"""Samples of trajectories in which few of those were seen who are said to share them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from flowveil._errors import InputError
+from flowveil._folder import remembered
+from flowveil._risk.finding import BREAKS, HOLDS, TELLS, Finding
+from flowveil._trajectories import read_release
+from flowveil._trips import Trips, open_samples
+
+if TYPE_CHECKING:
+    from flowveil._arrays import BoolArray, IntArray
+    from flowveil._risk.case import Case
+    from flowveil._trajectories import TrajectoryRelease
+
+_FUZZ = 1e-9  # degrees: points on an edge may be rounded to either side
+
+
+def find_support(case: Case) -> Finding:
+    """Count the samples in which fewer than k of their users were seen, from raw rows and the members file."""
+    release = read_release(case.folder)
+    promise = release.manifest["promise"]
+    k, least = promise["k"], promise.get("min_support", 1)
+    support = count_support(case, release)
+    sizes = release.trajectories["size"].to_numpy()
+    few, one = int((support < k).sum()), int((support == 1).sum())
+    belief = float(support.sum() / sizes.sum())
+    broken = int((support < least).sum())
+    told = (
+        f"In {few:,} of {len(support):,} samples fewer than {k} of their users were seen, in {one:,} only one. "
+        f"Whoever knows that somebody is in a group may believe of each of its samples that they were there: "
+        f"that is right in {belief:.0%} of cases."
+    )
+    return Finding(
+        "support",
+        one,
+        "samples in which exactly one user was seen",
+        BREAKS if broken else TELLS if few else HOLDS,
+        f"{broken:,} samples have less support than promised. {told}" if broken else told,
+        "A sample of one user is where that one was, though a reader cannot tell which of the group it is. "
+        f"Publish only samples that several support: --min-support {k} (or fewer)."
+        if few
+        else "",
+        {"k": k, "min_support": least},
+        {"samples": len(support), "fewer_than_k": few, "one": one, "belief": belief},
+        private=True,
+    )
+
+
+def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
+    """Return by published sample how many of its users have a raw row in its box and time span."""
+    if case.trips is None or isinstance(case.trips, Trips):
+        raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
+    story = remembered(release.audit)
+    samples = open_samples(case.trips, case.columns or story.columns, case.where or story.where).read()
+    west, south, east, north = release.manifest["options"]["bbox"]
+    inside = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
+    table = release.trajectories
+    group = table["group"].to_numpy()
+    low = [table[name].to_numpy() for name in ("lon0", "lat0")]
+    high = [table[name].to_numpy() for name in ("lon1", "lat1")]
+    begin, end = (table[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1"))
+    of_user = dict(zip(release.members["user_id"].to_pylist(), release.members["group"].to_pylist(), strict=True))
+    listed = np.array([-1 if of_user.get(user) is None else of_user[user] for user in samples.users], np.int64)
+    support = np.zeros(len(group), np.int64)
+    order = np.argsort(samples.user, kind="stable")
+    order = order[inside[order]]
+    edges = np.searchsorted(samples.user[order], np.arange(len(samples.users) + 1))
+    first = np.searchsorted(group, np.arange(int(group.max(initial=-1)) + 2))
+    for user in np.flatnonzero(listed >= 0).tolist():
+        rows = order[edges[user] : edges[user + 1]]
+        spots = np.arange(first[listed[user]], first[listed[user] + 1])
+        there: BoolArray = (begin[spots, None] <= samples.time[rows]) & (samples.time[rows] < end[spots, None])
+        for axis, values in enumerate((samples.lon[rows], samples.lat[rows])):
+            there &= (low[axis][spots, None] - _FUZZ <= values) & (values < high[axis][spots, None] + _FUZZ)
+        support[spots[there.any(axis=1)]] += 1
+    return support
