@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 _MOST_TIMES = 8  # an equation is added or taken away
 _ABOVE_NOBODY = 0.3  # the fewest trips of a set are whole: any number above 0 will do, and this is no error of rounding
 _BELOW = 1e-3
+_MOST_SECONDS, _STOPPED = 60.0, 1  # for one program, and what SciPy says of one that was stopped
 
 
 def find_union(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, ...]]) -> list[int] | None:
-    """Return some of the cells that hold 1 to k - 1 trips together and contain no known set; None if there are none."""
+    """Return some of the cells that hold 1 to k - 1 trips together and contain no known set; None if there are none.
+
+    An empty list: it was not found out in time.
+    """
     return _guess(bounds, small, k, known) if bounds.whole else _solve(bounds, small, k, known)
 
 
@@ -77,7 +81,8 @@ def _solve(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, 
         constraints=constraints,
         integrality=is_set.astype(np.int64),
         bounds=Limits(np.where(is_set > 0, 0, -_MOST_TIMES), np.where(is_set > 0, 1, _MOST_TIMES)),
+        options={"time_limit": _MOST_SECONDS},
     )
     if result.x is None:
-        return None
+        return [] if result.status == _STOPPED else None
     return [cell for cell, value in zip(small, result.x[:size], strict=True) if value > 0.5]
