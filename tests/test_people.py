@@ -100,7 +100,7 @@ def test_without_k_the_single_person_would_be_published(method):
     assert safe.metrics()["below_k"] == 0
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(towns(), st.integers(2, 3), st.sampled_from(METHODS))
 def test_both_ends_have_enough_tiles(trips, min_tiles, method):
     """Every published area of cells holds that many cells of the trips' own ends, counted with h3."""

@@ -44,7 +44,7 @@ class NamedFiles(IndexDataCacheFile):
 
 def compiled(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Compile a loop when it is first called."""
-    loop: Any = njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function)  # no C program calls it
-    if loop is not function:  # which it is where numba is told not to compile
+    loop: Any = njit(cache=True, nogil=True)(function)  # a plain function where numba is told not to compile
+    if loop is not function:
         loop._cache._cache_file.__class__ = NamedFiles
     return cast("Callable[Given, Result]", loop)

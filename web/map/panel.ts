@@ -33,6 +33,11 @@ export function amountOf(pair: Pair): string {
   return Number.isInteger(pair.volume) ? show(pair.volume) : `about ${about(pair.volume)}`;
 }
 
+// What a column of numbers is called.
+function amountName({words}: Explorer, name: string): string {
+  return (name === 'persons' && words.persons) || name;
+}
+
 export function describe(explorer: Explorer, row: number): string {
   const {km2, labels, ids} = explorer.scene,
     parts = [];
@@ -149,7 +154,7 @@ export class Panel implements View {
         element('p', {}, 'from ', link(explorer, pair.origin), ' to ', link(explorer, pair.destination)),
         element('p', {class: 'muted', text: `${describe(explorer, pair.origin)} → ${describe(explorer, pair.destination)}`}),
         ...(pair.rows.length === 1
-          ? scene.amounts.slice(1).map(([name, values]) => element('p', {class: 'muted', text: `${show(values[pair.rows[0]])} ${name}`}))
+          ? scene.amounts.slice(1).map(([name, values]) => element('p', {class: 'muted', text: count(values[pair.rows[0]], amountName(explorer, name))}))
           : [element('p', {class: 'muted', text: `in ${count(pair.rows.length, words.movements)} of different times or groups`})]),
         clear(explorer),
       ),
@@ -262,7 +267,7 @@ function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
   return element(
     'table',
     {class: 'rows'},
-    header([sides.length > 1 ? `${sides[0]} → ${sides[1]}` : sides[0], ...amounts.map(([name]) => name)]),
+    header([sides.length > 1 ? `${sides[0]} → ${sides[1]}` : sides[0], ...amounts.map(([name]) => amountName(explorer, name))]),
     body,
   );
 }

@@ -18,7 +18,7 @@ export class RiskView {
   readonly element = h(
     'div',
     {class: 'risk', hidden: true},
-    h('p', {class: 'half-name'}, h('b', {}, 'Private: '), 'what a stranger learns who knows how the release was made, checked against your trips. Do not publish this list.'),
+    h('p', {}, h('b', {}, 'Private: '), 'what a stranger learns who knows how the release was made, checked against your trips. Do not publish this list.'),
     this.content,
   );
 

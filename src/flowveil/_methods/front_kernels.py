@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,7 +112,8 @@ def _add_up(
     """Return the best sums of two fronts that cost less than `room`, how many, and the points looked at."""
     if one[1] - one[0] > other[1] - other[0]:
         one, other = other, one
-    best, count, work = empty_front(np.int64(0)), np.int64(0), 1
+    none: Whole = np.int64(0)
+    best, count, work = empty_front(none), none, 1
     for place in range(one[0], one[1]):
         work += count + other[1] - other[0]
         best, count = merge(best, count, Part(points, other[0], other[1], place), room, terms)
@@ -141,13 +142,14 @@ def _front_of(
 
     spans: by split, where its points begin and end. most: trips that may be withheld.
     """
-    front, count, work = empty_front(np.int64(0)), np.int64(0), 1
+    none: Whole = np.int64(0)
+    front, count, work = empty_front(none), none, 1
     for split in range(opened.first_split[place], opened.first_split[place + 1]):
         part = Part(points, spans[0, split], spans[1, split], -1)
         work += count + part.stop - part.start
         front, count = merge(front, count, part, opened.room[place], terms)
     if opened.whole[place] < opened.room[place]:
-        whole = empty_front(np.int64(1))
+        whole = empty_front(none + 1)
         whole.withheld[0], whole.cost[0] = -opened.withheld[place], opened.whole[place]
         whole.one[0], whole.other[0] = _WHOLE, opened.cell[place]
         front, count = merge(front, count, Part(whole, 0, 1, -1), opened.room[place], terms)

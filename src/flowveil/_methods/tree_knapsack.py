@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
@@ -113,7 +113,7 @@ def _fill(capacity: int, price: float, cells: Cells) -> tuple[Points, int, int]:
     lists = Points(np.empty((3, size), np.int64), np.empty(size))
     room = Room(np.empty(capacity + 1), np.empty((2, capacity + 1), np.int64))
     start, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    used = np.int64(0)
+    used: Whole = np.int64(0)
     for cell in range(count):
         if splittable[cell] and withheld[cell] <= capacity:
             lists.parts[_WITHHELD, used], lists.parts[_ONE, used] = withheld[cell], _START

@@ -68,6 +68,7 @@ class H3Grid:
         self.resolution = resolution
         self.binary = binary
         self.bbox = bbox
+        self._outlines: dict[int, shapely.Geometry] = {}  # by key: most areas are asked for at both ends, and measured
 
     def index(self, *columns: Column) -> Column:
         """Return the cells of (lon, lat); null off the globe."""
@@ -183,13 +184,21 @@ class H3Grid:
         return h3.get_num_cells(self.resolution) if tiles < 0 else tiles
 
     def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
-        shapes, outlines = np.full(len(nodes), None, object), Outlines()
+        shapes = np.full(len(nodes), None, object)
+        inner = dict.fromkeys(key for node, key in _pairs(hierarchy, nodes) if node)
+        new = [key for key in inner if key not in self._outlines]
+        self._outlines.update(zip(new, self._outlines_of(np.array(new, np.uint64)), strict=True))
         for row, (node, key) in enumerate(_pairs(hierarchy, nodes)):
             if node:
-                shapes[row] = outlines.unite(_cells_of_key(int(key)))
+                shapes[row] = self._outlines[key]
             elif self.bbox:
                 shapes[row] = box_shape(self.bbox)
         return shapes
+
+    def _outlines_of(self, keys: KeyArray) -> list[shapely.Geometry]:
+        """Return the outlines of the areas with some keys."""
+        outlines = Outlines()
+        return [outlines.unite(_cells_of_key(key)) for key in keys.tolist()]
 
 
 def _pairs(hierarchy: Numbered, nodes: IntArray) -> zip[tuple[int, int]]:

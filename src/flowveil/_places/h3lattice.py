@@ -10,7 +10,7 @@ import numpy as np
 import shapely
 
 from flowveil._places.axial import PENTAGONS, cells_at, coordinate_bits, coordinates, count_cells, surely_inside
-from flowveil._places.bbox import box_center, box_shape
+from flowveil._places.bbox import box_center
 from flowveil._places.h3grid import H3Grid, Outlines, mean_point
 from flowveil._places.hierarchy import ROOT
 from flowveil._places.lattice import ASPECT, Lattice, Rectangle, lattice_name, parse_rectangle
@@ -18,8 +18,6 @@ from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
 
     from flowveil._arrays import FloatArray, IntArray, KeyArray
     from flowveil._folder import Json
@@ -163,20 +161,20 @@ class H3Lattice(H3Grid):
         counts[nodes == ROOT] = self._tiles_of_bbox()
         return counts
 
-    def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
-        rectangle = self.lattice.unpack(hierarchy.key[nodes])
-        shapes = np.full(len(nodes), None, object)
+    def _outlines_of(self, keys: KeyArray) -> list[shapely.Geometry]:
+        """Return the united outlines of few cells; of many, points along the border, which runs between cells."""
+        rectangle = self.lattice.unpack(keys)
+        shapes = np.full(len(keys), None, object)
         outlines = Outlines()
-        few = (nodes != ROOT) & (1 << (rectangle.wide + rectangle.high) <= _MOST_UNITED)
+        few = 1 << (rectangle.wide + rectangle.high) <= _MOST_UNITED
         for row, cells in self._all_cells(rectangle, np.flatnonzero(few)):
             shapes[row] = outlines.unite(cells)
-        for row in np.flatnonzero((nodes != ROOT) & ~few).tolist():
+        for row in np.flatnonzero(~few).tolist():
             ring = self._border(_one(rectangle, row))
             some = [] if ring is not None else self._sample(_one(rectangle, row), _BORDER_POINTS)
             shapes[row] = ring if ring is not None else shapely.convex_hull(outlines.unite(some))
-        if self.bbox:
-            shapes[nodes == ROOT] = box_shape(self.bbox)
-        return shapes
+        made: list[shapely.Geometry] = shapes.tolist()
+        return made
 
     def _all_cells(self, rectangle: Rectangle, rows: IntArray) -> Iterator[tuple[int, list[int]]]:
         """Yield each of some rows, and all cells of its rectangle; those of the same sides are found together."""

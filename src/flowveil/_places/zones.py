@@ -66,6 +66,7 @@ class Zones:
         self._area_of_key = np.empty(len(self._names), np.int64)
         self._area_of_key[self._family.key.astype(np.int64)] = np.arange(len(self._family))
         self._id_set = pa.array(table.ids, pa.string())
+        self._united: dict[int, shapely.Geometry | None] = {}  # by key: areas are asked for at both ends, and measured
         self.naming: Naming = ZoneNames(table, values)
 
     def _one_tree(self, hierarchy: str | Sequence[str]) -> tuple[dict[str, IntArray], list[str], dict[str, str]]:
@@ -192,12 +193,20 @@ class Zones:
     def _shapes(self, hierarchy: Numbered, nodes: IntArray) -> npt.NDArray[np.object_]:
         """Unite the shapes of the zones of each node; None for the root and where any zone has no shape."""
         shapes = np.full(len(nodes), None, object)
-        places = np.flatnonzero(nodes != ROOT)
-        for row, zones in zip(places.tolist(), self._members(hierarchy, nodes[places]), strict=True):
-            parts = self.table.geometry[zones]
-            if not any(part is None for part in parts):
-                shapes[row] = parts[0] if len(parts) == 1 else shapely.union_all(shapely.make_valid(parts))
+        keys = hierarchy.key[nodes].tolist()
+        inner = np.flatnonzero(nodes != ROOT).tolist()
+        new = np.array([nodes[row] for row in inner if keys[row] not in self._united], np.int64)
+        for key, zones in zip(hierarchy.key[new].tolist(), self._members(hierarchy, new), strict=True):
+            self._united[key] = _unite(self.table.geometry[zones])
+        for row in inner:
+            shapes[row] = self._united[keys[row]]
         return shapes
+
+
+def _unite(parts: npt.NDArray[np.object_]) -> shapely.Geometry | None:
+    if any(part is None for part in parts):
+        return None
+    return parts[0] if len(parts) == 1 else shapely.union_all(shapely.make_valid(parts))
 
 
 def _bare(zone: str) -> str:

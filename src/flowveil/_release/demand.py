@@ -115,7 +115,9 @@ def parse_demand(
     check_remainders(remainders, chosen, loss, tiles, alone=alone)
     check_share(max_share, chosen, unit, together=totals or beside is not None)
     hidden = parse_hide_choice(hide_choice)
-    check_hidden_choice(hidden, chosen, loss, tiles, alone=alone and not remainders and not protect_margins)
+    masked = max_share is not None or sensitive is not None
+    only_flows = alone and not remainders and not protect_margins
+    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:

@@ -83,9 +83,10 @@ def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str
     more = {"title": said["title"]} if "title" in said else {}
     if (label := said.get("unit_label")) is not None:
         crowd = label if words["counted"] == "users" else f"different {label} ({unit})"
-        more |= {"crowd": crowd, "one": f"of the {label}"}
+        more |= {"crowd": crowd, "one": f"of the {label}", "persons": label}
     elif (named := re.fullmatch(r"([a-z]+)[_ ]id", unit, re.IGNORECASE)) and words["counted"] != "users":
-        more |= {"crowd": f"different {named[1].lower()}s ({unit})"}  # person_id tells persons apart
+        label = f"{named[1].lower()}s"  # person_id tells persons apart
+        more |= {"crowd": f"different {label} ({unit})", "persons": label}
     return words | more
 
 

@@ -89,7 +89,7 @@ def _onward(scene: Scene, pairs: IntArray, trips: IntArray) -> str:
         f"{_label(scene, int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f}\N{NO-BREAK SPACE}%)"
         for row in rows.tolist()
     ]
-    return f"From {_label(scene, center)}, the busiest origin, most trips go to {_listed(parts)}."
+    return f"From {_label(scene, center)}, the busiest origin, trips go most often to {_listed(parts)}."
 
 
 def _busiest(key: Key, volume: IntArray, *, unsure: bool) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flowveil._risk.finding import Finding
     from flowveil._trips import TripsLike
 
-_PRIVATE = "Private: some of these figures were computed from the true trips."
+_PRIVATE = "Private: some of these figures come from the true trips, or from your list of places."
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class Risk:
 
     @property
     def private(self) -> bool:
-        """Whether a figure was computed from the true trips."""
+        """Whether a figure was computed from the true trips, or tells of places that may be a secret."""
         return any(finding.private for finding in self.findings)
 
     def reaches(self, verdict: str) -> bool:

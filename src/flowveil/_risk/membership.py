@@ -32,7 +32,10 @@ _MOST_READ = 500_000  # trips that these persons are drawn from: the first ones
 _SECONDS = 60.0  # after which no new round is begun: a round is one release with and one without each target
 _BOUND = 0.6  # area under the curve from which on it tells something; 0.5 is chance
 _SEED = 0
-_PROMISED = ("k_weight", "min_tiles", "max_suppression", "elsewhere", "totals", "remainders")
+_PROMISED = (
+    *("k_weight", "min_tiles", "max_share", "max_suppression"),
+    *("elsewhere", "totals", "remainders", "rounding"),
+)
 _STEERED = ("loss", "max_gbar")  # are among the options of a method in manifests only
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 from flowveil._trajectories.kernels import Groups, stretch
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ def list_rows(
 ) -> None:
     """Fill the lists of rows first, first + step, ... with larger ids."""
     values, ids, counts, cut_value, cut_id = lists.values, lists.ids, lists.counts, lists.cut_value, lists.cut_id
+    next_one: Whole = np.int64(1)
     for row in range(first, last, step):
-        counts[row], seen = list_row(state, row, row + 1, np.int64(1), values[row], ids[row])
+        counts[row], seen = list_row(state, row, row + 1, next_one, values[row], ids[row])
         if seen > counts[row]:
             cut_value[row], cut_id[row] = values[row, counts[row] - 1], ids[row, counts[row] - 1]
         else:

@@ -55,6 +55,7 @@ class CellLattice(OnLattice, Cells):
             h3.get_base_cell_number(base): h3.cell_to_center_child(base, resolution) for base in h3.get_res0_cells()
         }
         self._cell = lru_cache(maxsize=1 << 16)(self._find_cell)  # areas overlap: most cells are asked for often
+        self._tiles = lru_cache(maxsize=1 << 16)(self._count_tiles)  # asked for by id, then by row
         self.tree = ("lattice", resolution)
 
     def check_id(self, area: str) -> None:
@@ -64,6 +65,9 @@ class CellLattice(OnLattice, Cells):
 
     def tiles(self, area: str) -> int:
         """Return how many cells an area has."""
+        return self._tiles(area)
+
+    def _count_tiles(self, area: str) -> int:
         rectangle = self._lattice.rectangle(area)
         x, y = rectangle.start
         return count_cells(rectangle.block, self._resolution, (x - self._half, y - self._half), rectangle.size)

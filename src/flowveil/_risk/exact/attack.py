@@ -120,7 +120,7 @@ def _solve(
             known[key] = find_told(bounds, k, narrow, before), bounds.how
         found, how = known[key]
         solved[how] += 1
-        if found.certain or found.narrow:
+        if any(found):
             told.append((block, found))
     return told, solved
 
@@ -151,7 +151,8 @@ def _finding(
         persons.describe(block, cells, least, most) for block, found in told for cells, least, most in found.certain
     ][:_MOST_EXAMPLES]
     loose = solved["linear"]
-    verdict = BREAKS if certain else TELLS if close else HOLDS
+    undecided = sum(found.undecided for _, found in told)
+    verdict = BREAKS if certain else TELLS if close or undecided else HOLDS
     sentences = {
         BREAKS: f"{certain:,} groups of 1 to {k - 1} trips are certain for whoever adds and subtracts what is published"
         + (f": {examples[0]['where']} has {_range(examples[0]['trips'])}." if examples else "."),
@@ -162,6 +163,8 @@ def _finding(
     sentence = sentences[verdict]
     if loose:
         sentence += f" In {loose:,} parts that hang together fractions of trips were allowed: more may follow there."
+    if undecided:
+        sentence += f" {undecided:,} hidden parts were not looked at one by one: that would take too long."
     if known.left_out:
         sentence += f" Not laid over the release: {', '.join(known.left_out)}."
     return Finding(
@@ -179,6 +182,7 @@ def _finding(
             "atoms": atoms,
             "blocks": dict(sorted(solved.items())),
             "narrow": close,
+            "undecided": undecided,
             "examples": examples,
             "left_out": list(known.left_out),
         },
