@@ -9,6 +9,7 @@ from collections import Counter
 from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import shapely
@@ -93,13 +94,16 @@ def smallest(areas, side, lon, lat):
 
 
 def answer(flows, areas, side, name):
-    """Return about how many trips leave (or reach) an area, and what is sure: by shapely, from the folder alone."""
+    """Return about how many published trips leave (or reach) an area, at least and at most: by shapely."""
     outlines = shapes(areas, side)
     place = outlines[name]
     about = low = high = 0.0
     for row in flows:
         area = outlines.get(row[side])
-        if area is None or not area.intersects(place):
+        if area is None:  # world, all, elsewhere: its trips may be anywhere
+            high += row["trips"]
+            continue
+        if not area.intersects(place):
             continue
         shared = area.intersection(place).area
         if shared <= 0.01 * min(area.area, place.area):
@@ -136,14 +140,14 @@ def test_totals(opened):
 
 @pytest.mark.parametrize("side", ["origin", "destination"])
 def test_a_place_answers(opened, side):
-    """Label, panel and folder agree about how many trips leave (or reach) a place, and about what is sure."""
+    """Label, panel and folder agree about how many trips leave (or reach) a place, and about its bounds."""
     page, folder = opened
     flows, areas = (list(rows) for rows in read(folder))
     place = a_place(flows, areas, side)
     if side == "destination":
         page.get_by_role("radio", name="Destinations").check()
     page.locator("#map").scroll_into_view_if_needed()
-    name = smallest(areas, side, *place)
+    name, verb = smallest(areas, side, *place), "leave" if side == "origin" else "arrive"
     about, low, high = answer(flows, areas, side, name)
 
     page.mouse.move(*on_screen(page, *place))
@@ -157,7 +161,9 @@ def test_a_place_answers(opened, side):
     assert chosen[1:] == pytest.approx((low, high))
     assert page.text_content("#place-answer").lower() == f"{text}."
     if high > low:
-        assert f"({low:,.0f} to {high:,.0f} are sure)" in text
+        assert f"published trips {verb} here (between {low:,.0f} and {high:,.0f})" in text
+    else:
+        assert text == f"{low:,.0f} published trips {verb} here"
     # What the pointer is on now is what the legend tells of: where the trips of the place go, or come from.
     legend, tip = page.text_content("#legend b"), page.locator("#tip")
     assert "the chosen place" in legend
@@ -169,8 +175,8 @@ def test_a_place_answers(opened, side):
     assert number(page, "#shown-count") == len(flows)
 
 
-def test_what_is_sure_is_true(folders, browser, city_trips):
-    """No area has fewer true departures than are said to be sure, nor more than that, but for trips left out."""
+def test_bounds_are_true(folders, browser, city_trips):
+    """No area has fewer true departures than its lower bound, nor more than the upper one, but for trips left out."""
     import h3
 
     folder = folders / "city"
@@ -200,6 +206,31 @@ def test_what_is_sure_is_true(folders, browser, city_trips):
         assert said["low"] <= departures <= said["high"] + left_out
         assert said["low"] <= said["about"] + 1e-6
         assert said["about"] <= said["high"] + 1e-6
+
+
+def test_the_world_touches_every_place(browser, tmp_path):
+    """Trips of a flow to the whole world may arrive in any place: the number is exact only where there are none."""
+    homes, near = [(4.4, 50.8), (4.7, 50.9)], (4.5, 50.85)
+    far = [(-74.0, 40.7), (139.7, 35.7), (18.4, -33.9), (151.2, -33.9), (-46.6, -23.5)]
+    trips = [(*homes[0], *near)] * 10 + [(*homes[1], *end) for end in far]
+    names = ("start_lon", "start_lat", "end_lon", "end_lat")
+    table = pa.table({name: [trip[place] for trip in trips] for place, name in enumerate(names)})
+    counted = fv.build_flows(table, "h3:6", hierarchy="h3")
+    folder = fv.anonymize(counted, k=5, max_suppression=0).write(tmp_path / "world", report=True)
+    flows, areas = (list(rows) for rows in read(folder))
+    anywhere = sum(row["trips"] for row in flows if row["destination"] == "world")
+    assert anywhere > 0
+    place = a_place([row for row in flows if row["destination"] != "world"], areas, "destination")
+    name = smallest(areas, "destination", *place)
+    about, low, high = answer(flows, areas, "destination", name)
+    assert high == low + anywhere
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        page.evaluate(f"flowveil.explorer.select(flowveil.scene.ids.lastIndexOf('{name}'))")
+        assert told(page, "#place-answer") == pytest.approx((about, low, high))
+        assert f"(between {low:,.0f} and {high:,.0f})" in page.text_content("#place-answer")
+        page.evaluate("flowveil.explorer.select(flowveil.scene.ids.lastIndexOf('world'))")
+        assert f"{anywhere:,} published trips have exactly this area" in page.text_content("#place-answer")
 
 
 def test_density(opened):
@@ -552,6 +583,9 @@ def test_trajectories(browser, tmp_path):
         assert number(page, "#place .muted") == len(samples)
         assert page.evaluate("flowveil.map.path.length") == len(samples)
         assert page.evaluate("location.hash") == f"#group={group}"
+        begins = sorted(f"{row['t0']:%Y-%m-%d %H:%M}" for row in samples)[:60]
+        assert page.locator("#place tbody button").all_text_contents() == begins
+        assert any(not text.endswith(":00") for text in begins)
 
 
 def test_private(folders, browser, city_trips):

@@ -74,7 +74,7 @@ function areaTip(explorer: Explorer, area: number, point: {x: number; y: number}
       id: 'tip-answer',
       text: onward
         ? `about ${about(answer.about)} of the ${words.amount} ${state.side ? 'that arrive in' : 'from'} the chosen place`
-        : sentence(explorer, answer, shownSide),
+        : sentence(explorer, answer, shownSide, area),
       'data-about': answer.about,
       'data-low': answer.low,
       'data-high': answer.high,

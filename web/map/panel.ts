@@ -3,7 +3,7 @@
 import type {Explorer, View} from './explorer';
 import {ALL, type Answer, ERROR} from './model';
 import type {Pair} from './pairs';
-import {about, capital, compact, count, element, find, show, singular} from './text';
+import {about, capital, compact, count, element, find, moment, show, singular} from './text';
 
 const LISTED = 60;
 const FIRST = 12;
@@ -13,16 +13,19 @@ export function verb(explorer: Explorer, side: number): string {
   return name === 'origin' ? 'leave here' : name === 'destination' ? 'arrive here' : 'are here';
 }
 
-// "about 1,300 trips leave here (1,100 to 14,000 are sure)"
-export function sentence(explorer: Explorer, answer: Answer, side: number): string {
-  const {amount} = explorer.words,
+// "about 1,300 published trips leave here (between 1,100 and 14,000)"
+export function sentence(explorer: Explorer, answer: Answer, side: number, place: number): string {
+  const amount = `published ${explorer.words.amount}`,
     what = verb(explorer, side),
     {low, high} = answer;
   if (answer.error > 0)
-    return `about ${about(answer.about)} ± ${about(answer.error)} ${amount} ${what} (${about(low)} to ${about(high)} are likely)`;
+    return `about ${about(answer.about)} ± ${about(answer.error)} ${explorer.words.amount} ${what} (${about(low)} to ${about(high)} are likely)`;
+  // Which other areas lie in it is not known.
+  if (explorer.scene.outline[place] < 0)
+    return `${count(Math.round(answer.about), amount)} ${answer.about === 1 ? 'has' : 'have'} exactly this area as ${explorer.scene.json.sides[side]}`;
   if (explorer.model.spreads(explorer.state.choice)) return `about ${about(answer.about)} ${amount} ${what}`;
   if (high - low < 0.5) return `${count(Math.round(answer.about), amount)} ${what}`;
-  return `about ${about(answer.about)} ${amount} ${what} (${show(Math.round(low))} to ${show(Math.round(high))} are sure)`;
+  return `about ${about(answer.about)} ${amount} ${what} (between ${show(Math.round(low))} and ${show(Math.round(high))})`;
 }
 
 export function plusMinus(variance: number): string {
@@ -119,7 +122,7 @@ export class Panel implements View {
         element('p', {class: 'big', text: scene.labels[row]}),
         element('p', {
           id: 'place-answer',
-          text: capital(sentence(explorer, answer, state.side)) + '.',
+          text: capital(sentence(explorer, answer, state.side, row)) + '.',
           'data-about': answer.about,
           'data-low': answer.low,
           'data-high': answer.high,
@@ -195,14 +198,17 @@ export class Panel implements View {
     const {scene, state} = explorer,
       samples = explorer.samplesOf(group),
       body = element('tbody', {}),
-      times = scene.keys[0].values;
+      last = scene.keys[0].values.length - 1,
+      {begin, step: seconds} = scene.json.samples!;
     for (const row of samples.slice(0, LISTED)) {
-      const step = Math.min(times.length - 1, Math.floor(scene.samples!.first[row]));
+      const first = scene.samples!.first[row],
+        step = Math.min(last, Math.floor(first)),
+        text = moment(begin + Math.round(first * seconds));
       body.append(
         element(
           'tr',
           {'aria-current': explorer.model.part(row, state.choice) > 0 && state.choice[0] !== ALL ? 'true' : null},
-          element('td', {}, element('button', {type: 'button', class: 'link', text: times[step], onclick: () => explorer.choose(0, step)})),
+          element('td', {}, element('button', {type: 'button', class: 'link', text, onclick: () => explorer.choose(0, step)})),
           element('td', {class: 'number', text: `${show(scene.km2[scene.origin[row]])} km²`}),
         ),
       );
