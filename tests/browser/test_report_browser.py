@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import shapely
+from pyproj import Geod
 
 import flowveil as fv
 from flowveil import trajectories
@@ -70,8 +71,21 @@ def read(folder):
 
 
 def names(areas):
-    """Return what areas are called, by id."""
-    return {row["area"]: row["name"] or row["area"] for row in areas}
+    """Return what areas are called, by id: numbered where several have the same name."""
+    called = {row["area"]: row["name"] or row["area"] for row in areas}
+    alike = {area: [other for other in called if called[other] == called[area]] for area in called}
+    return {
+        area: f"{name} #{alike[area].index(area) + 1}" if len(alike[area]) > 1 else name
+        for area, name in called.items()
+    }
+
+
+def sized(areas, side, name):
+    """Return what an area is called where names are short, with its size if it is large."""
+    shape = shapes(areas, side).get(name)
+    size = 0 if shape is None else abs(Geod(ellps="WGS84").geometry_area_perimeter(shape)[0]) / 1e6
+    digits = 2 if size < 10 else 3
+    return names(areas)[name] + (f" ({float(f'{size:.{digits}g}'):,g} km²)" if size >= 1 else "")
 
 
 def on_screen(page, lon, lat):
@@ -263,8 +277,6 @@ def _holds(shape, point):
 
 def square_kilometers(areas, side):
     """Return sizes by id, by another way than the page's: geodesic areas of pyproj."""
-    from pyproj import Geod
-
     geod = Geod(ellps="WGS84")
     return {name: abs(geod.geometry_area_perimeter(shape)[0]) / 1e6 for name, shape in shapes(areas, side).items()}
 
@@ -318,10 +330,9 @@ def test_lines_answer(opened):
     frame = page.locator("#map").bounding_box()
     page.mouse.move(frame["x"] + spots[-1]["x"], frame["y"] + spots[-1]["y"])
 
-    called = names(areas)
-    trips = [(f"{called[row['origin']]} → {called[row['destination']]}", row["trips"]) for row in flows]
     name, amount = page.text_content("#tip b"), number(page, "#tip div")
-    assert (name, amount) in trips
+    ends = [(row["origin"], row["destination"]) for row in flows if row["trips"] == amount]
+    assert name in [f"{sized(areas, 'origin', origin)} → {sized(areas, 'destination', end)}" for origin, end in ends]
     page.mouse.click(frame["x"] + spots[-1]["x"], frame["y"] + spots[-1]["y"])
     assert number(page, "#pair-amount") == amount
 
@@ -552,8 +563,6 @@ def test_remainders(browser, city_trips, tmp_path):
 
 def test_trajectories(browser, tmp_path):
     """Presence at a time is what the samples of that time spread over their boxes; a group has its path."""
-    from pyproj import Geod
-
     pq.write_table(phones(40), tmp_path / "samples.parquet")
     release = trajectories.anonymize(str(tmp_path / "samples.parquet"), 4, bbox=PHONES_BBOX)
     folder = release.write(tmp_path / "paths", report=True)

@@ -2,7 +2,7 @@
 
 import type {Explorer, View} from './explorer';
 import {ALL} from './model';
-import {amountOf, describe, plusMinus, sentence} from './panel';
+import {amountOf, describe, large, plusMinus, sentence} from './panel';
 import {about, compact, count, drawn, element, find, show} from './text';
 
 // What is colored, in words; the same in the legend and in the label at the pointer.
@@ -56,7 +56,7 @@ export function hover(explorer: Explorer, x: number, y: number): void {
   map.canvas.classList.toggle('over', !tip.hidden);
   if (tip.hidden) return;
   if (pair) {
-    const ends = `${scene.labels[pair.origin]} → ${scene.labels[pair.destination]}`;
+    const ends = [pair.origin, pair.destination].map((row) => scene.labels[row] + large(explorer, row)).join(' → ');
     tip.replaceChildren(element('b', {text: ends}), element('div', {text: `${amountOf(pair)}${plusMinus(pair.variance)} ${words.amount}`}));
   } else tip.replaceChildren(...areaTip(explorer, area!, point));
   const [width, height] = [tip.offsetWidth, tip.offsetHeight];

@@ -7,6 +7,7 @@ import {about, capital, compact, count, element, find, moment, show, singular} f
 
 const LISTED = 60;
 const FIRST = 12;
+const LARGE = 1; // km²
 
 export function verb(explorer: Explorer, side: number): string {
   const name = explorer.scene.json.sides[side];
@@ -248,6 +249,11 @@ export function link(explorer: Explorer, row: number): HTMLElement {
   return element('button', {type: 'button', class: 'link', text: labels[row], title, onclick: () => explorer.select(row)});
 }
 
+// The size of an area whose name tells too little of it: " (14 km²)".
+export function large({scene}: Explorer, row: number): string {
+  return scene.km2[row] >= LARGE ? ` (${show(Number(scene.km2[row].toPrecision(scene.km2[row] < 10 ? 2 : 3)))} km²)` : '';
+}
+
 function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
   const {scene, model, state} = explorer,
     most = Math.max(1, ...listed.map(({volume}) => volume)),
@@ -257,8 +263,8 @@ function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
   for (const pair of listed) {
     const meter = element('div', {class: 'meter'});
     meter.style.width = `${(100 * Math.max(pair.volume, 0)) / most}%`;
-    const ends = element('td', {}, link(explorer, pair.origin));
-    if (pair.destination >= 0) ends.append(' → ', link(explorer, pair.destination));
+    const ends = element('td', {}, link(explorer, pair.origin), large(explorer, pair.origin));
+    if (pair.destination >= 0) ends.append(' → ', link(explorer, pair.destination), large(explorer, pair.destination));
     if (scene.remainder && pair.rows.some((row) => scene.remainder![row]))
       ends.append(element('div', {class: 'muted', text: 'all other trips, after finer flows inside'}));
     if (pair.part < pair.volume - 0.5 && explorer.state.place !== null)
