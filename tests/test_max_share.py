@@ -42,7 +42,7 @@ def solved(method, problem, **options):
         return None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(shared_problems() | shared_problems(several=True))
 def test_mosaic_is_best_of_all_cuts_that_keep_the_share(problem):
     """Brute force over all cuts whose flows pass, split ones that fail: none has a lower mean within the budget."""
@@ -58,7 +58,7 @@ def test_mosaic_is_best_of_all_cuts_that_keep_the_share(problem):
         assert math.isclose(oracle.mean(outcome), least, rel_tol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(shared_problems())
 def test_nested_is_best_of_all_nested_cuts_that_keep_the_share(problem):
     """The same for one map of one end."""
@@ -88,7 +88,7 @@ def test_no_method_publishes_a_flow_that_one_person_makes(problem, method):
             assert oracle.share(rows) <= Fraction(str(problem.requirement.max_share))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(shared_problems(loss="tiles"))
 def test_remainders_keep_the_share(problem):
     """What finer flows leave is tested by itself, and mended or withheld where one person makes too much of it."""

@@ -90,7 +90,7 @@ def touching(release, path):
         ("h3", {"elsewhere": True}),
         ("h3", {"method": "crosscut"}),
         ("h3", {"method": "suppression", "max_suppression": None, "elsewhere": True}),
-        ("lattice", {}),
+        pytest.param("lattice", {}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
