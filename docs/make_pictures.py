@@ -30,24 +30,27 @@ PLACES |= {"glove-sk": {"grid": "h3:7"}}  # its memory grows with the square of 
 
 def main() -> None:
     """Anonymize one city with each method and draw how its areas read."""
+    FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         trips = Path(folder) / "city.parquet"
         write_city(trips, trips=100_000, persons=5_000)
         flows = fv.build_flows(trips, "h3:8", bbox=CITY_BBOX, unit="person_id", hierarchy="h3-binary")
-        others = {
-            method: fv.build_flows(trips, bbox=CITY_BBOX, unit="person_id", **places)
-            for method, places in PLACES.items()
-        }
-        matrix = fv.build_tile_matrix(trips, CITY_BBOX, "h3:7")
-    FOLDER.mkdir(exist_ok=True)
-    for method, title in TITLES.items():
-        options = {"side": "origin"} if method == "nested" else {}
-        release = fv.anonymize(others.get(method, flows), method, options=options)
-        (FOLDER / f"{method}.svg").write_text(areas_svg(release.flows, release.areas, title), encoding="utf-8")
-    tables = fv.add_noise(matrix, "laplace", 1.0).tables
-    picture = areas_svg(tables["flows.parquet"], tables["areas.parquet"], "laplace: noise on every pair of tiles")
-    (FOLDER / "laplace.svg").write_text(picture, encoding="utf-8")
-    (FOLDER / "frontier.svg").write_text(frontier_svg(fv.frontier(flows), "mosaic"), encoding="utf-8")
+        for method, title in TITLES.items():
+            options = {"side": "origin"} if method == "nested" else {}
+            of_city = {"bbox": CITY_BBOX, "unit": "person_id"}
+            own = fv.build_flows(trips, **of_city, **PLACES[method]) if method in PLACES else flows
+            release = fv.anonymize(own, method, options=options)
+            keep(method, areas_svg(release.flows, release.areas, title))
+        noisy = fv.add_noise(
+            fv.build_tile_matrix(trips, CITY_BBOX, "h3:7"), "laplace", 1.0
+        )  # while its trips are there
+        keep("laplace", areas_svg(noisy.flows, noisy.areas, "laplace: noise on every pair of tiles"))
+        keep("frontier", frontier_svg(fv.frontier(flows), "mosaic"))
+
+
+def keep(name: str, picture: str) -> None:
+    """Write a picture."""
+    (FOLDER / f"{name}.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Draw the pictures of the web app and of reports: `python docs/make_screenshots.py [NAME ...]`.
 
-It needs the extras `test` and `web`, Pillow and Chromium. Reports are drawn from public data (see benchmarks/data.py),
-of which a picture of a release is all that is kept; without these data their pictures stay as they are.
+It needs the extras `test` and `web`, Pillow, pypdfium2 and Chromium. Reports are drawn from public data (see
+benchmarks/data.py), of which a picture of a release is all that is kept; without these data their pictures stay.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
+import pyarrow.parquet as pq
+import pypdfium2
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import flowveil as fv
 from flowveil import trajectories
+from flowveil.synthetic import PHONES_BBOX, phones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
 PICTURES = Path(__file__).parent / "pictures"
 DATA = Path(__file__).parents[2] / "shared" / "data"
 CABS_BBOX = (-122.53, 37.59, -122.35, 37.83)
-GOWALLA_BBOX = (-74.1, 40.6, -73.8, 40.9)
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 _PATIENCE = 600_000  # milliseconds for a release of the demo city
 _DRAWN = 1_500  # milliseconds until a map without a graphics card stands still
@@ -50,11 +53,13 @@ def main(wanted: list[str]) -> None:
 
 
 def keep(page: Page, name: str) -> None:
-    """Keep what a page shows, with a third of the bytes."""
+    """Keep what a page shows, or what it prints, with a third of the bytes."""
     page.wait_for_timeout(_DRAWN)
-    path = PICTURES / f"{name}.png"
-    page.screenshot(path=path)
-    Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
+    if name.endswith("-print"):
+        picture = pypdfium2.PdfDocument(page.pdf(format="A4", print_background=True))[0].render(scale=1.4).to_pil()
+    else:
+        picture = Image.open(BytesIO(page.screenshot()))
+    picture.convert("RGB").quantize(256, Image.Quantize.FASTOCTREE).save(PICTURES / f"{name}.png", optimize=True)
 
 
 # The web app
@@ -143,12 +148,11 @@ def noisy_san_francisco(folder: Path) -> Path:
     return fv.add_noise(matrix, epsilon=8.0, title="Cabs of San Francisco, with noise").write(folder, report=True)
 
 
-def check_ins(folder: Path) -> Path:
-    """Check-ins in New York as trajectories that four users share."""
-    release = trajectories.anonymize(
-        str(DATA / "gowalla_nyc_checkins.parquet"), 4, bbox=GOWALLA_BBOX, where="time < '2010-04-01'", min_samples=8
-    )
-    return release.write(folder, report=True)
+def phone_records(folder: Path) -> Path:
+    """Made-up phone records as trajectories that four users share."""
+    samples = folder.with_suffix(".parquet")
+    pq.write_table(phones(200), samples)
+    return trajectories.anonymize(str(samples), 4, bbox=PHONES_BBOX).write(folder, report=True)
 
 
 def _nothing(page: Page) -> None:
@@ -170,11 +174,6 @@ def _hours(page: Page) -> None:
     _map(page)
 
 
-def _paper(page: Page) -> None:
-    page.emulate_media(media="print")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-
-
 def _group(page: Page) -> None:
     page.locator("#place button.link").first.click()
     _map(page)
@@ -185,16 +184,16 @@ RELEASES: dict[str, Callable[[Path], Path]] = {
     "new-york-by-hour": new_york_by_hour,
     "san-francisco": san_francisco,
     "noisy-san-francisco": noisy_san_francisco,
-    "check-ins": check_ins,
+    "phone-records": phone_records,
 }
 REPORTS: dict[str, tuple[str, dict[str, int], str, Callable[[Page], None]]] = {
     "report-light": ("new-york", _DESK, "light", _nothing),
     "report-phone": ("new-york", _PHONE, "light", _map),
     "report-dark": ("san-francisco", _DESK, "dark", _place),
-    "report-print": ("san-francisco", {"width": 794, "height": 1123}, "light", _paper),  # A4
+    "report-print": ("san-francisco", _DESK, "dark", _nothing),
     "report-time": ("new-york-by-hour", {"width": 1280, "height": 1300}, "light", _hours),
     "report-noise": ("noisy-san-francisco", _DESK, "light", _map),
-    "report-trajectories": ("check-ins", _DESK, "light", _group),
+    "report-trajectories": ("phone-records", _DESK, "light", _group),
 }
 
 

@@ -666,6 +666,9 @@ class TestReleases:
         assert app.client.get(f"/api/releases/{job['id']}/private-report").status_code == 400
         assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
         assert app.client.get(f"/api/releases/{job['id']}/private-report").status_code == 200
+        found = app.wait(app.start(f"releases/{job['id']}/risk"))["result"]
+        assert found["worst"] in {one["verdict"] for one in found["findings"]}
+        assert all(one["question"] and one["sentence"] for one in found["findings"])
         exported = app.wait(app.start(f"releases/{job['id']}/export/flowmap-blue"))
         with zipfile.ZipFile(io.BytesIO(app.client.get(f"/api/exports/{exported['id']}/zip").content)) as archive:
             assert set(archive.namelist()) == {"flowmap-blue/flows.csv", "flowmap-blue/locations.csv"}

@@ -163,7 +163,12 @@ def test_a_city_verifies_within_its_budget(tmp_path, build):
 
 @pytest.mark.parametrize(
     "keywords",
-    [{"elsewhere": True}, {"remainders": True}, {"method": "mondrian"}, {"beside": "x"}],
+    [
+        {"elsewhere": True},
+        {"remainders": True},
+        {"method": "odkanon", "options": {"reinstate": False}},
+        {"beside": "x"},
+    ],
 )
 def test_what_does_not_go_with_margins(keywords):
     """Flows that are not one layer on areas of a tree are refused."""

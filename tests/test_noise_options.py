@@ -36,6 +36,10 @@ VALUES = {  # of every option that may be refused; a flag has none
     "elsewhere": None,
     "totals": None,
     "remainders": None,
+    "protect_margins": None,
+    "rounding": "5",
+    "cell_key": "2",
+    "secret": "FILE",
     "strict": None,
     "beside": "DIR",
     "areas_from": "DIR",
@@ -140,3 +144,34 @@ def test_success_does_not_depend_on_one_row(way, source, tmp_path):
     audit = json.loads((tmp_path / "out.audit.json").read_text())
     assert audit["trips"] == 28
     assert audit["input"]["where"] == "(CAST(code AS TINYINT) >= 100)"
+
+
+@pytest.mark.parametrize("epsilon", ["100.1", "1e308", "inf", "nan", "0", "-1", "1e-10"])
+def test_a_budget_that_protects_nobody(epsilon, source, tmp_path, capsys):
+    """It is refused at every door with what epsilon means, and nothing is written."""
+    assert run(["anonymize", source, BOX, *CELLS, "--epsilon", epsilon, "-o", str(tmp_path / "out")]) == 2
+    assert "by a factor of at most exp(epsilon)" in capsys.readouterr().err
+    assert run(["advise", "--epsilon", epsilon]) == 2
+    with pytest.raises(fv.InputError, match="epsilon is"):
+        fv.add_noise(source, epsilon=float(epsilon), bbox=(4, 50, 5, 51))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("epsilon", "warned"), [("10", False), ("10.5", True), ("100", True)])
+def test_a_weak_budget_is_told(epsilon, warned, source, tmp_path, capsys):
+    """Above 10 a release is made with a warning, which the audit file keeps; it verifies."""
+    assert run(["anonymize", source, BOX, *CELLS, "--epsilon", epsilon, "-o", str(tmp_path / "out")]) == 0
+
+    told = capsys.readouterr().err
+    assert ("hardly any protection" in told) == warned
+    assert len(json.loads((tmp_path / "out.audit.json").read_text())["notes"]) == warned
+    assert fv.verify(tmp_path / "out").flows > 0
+
+
+def test_the_verifier_refuses_a_budget_that_protects_nobody(source, tmp_path, monkeypatch):
+    """A release that somebody made with one all the same does not pass."""
+    monkeypatch.setattr("flowveil._options.noise.MOST_EPSILON", 1e6)
+    folder = fv.add_noise(fv.build_matrix(source, (4, 50, 5, 51), 8), "uniform", 1e5).write(tmp_path / "out")
+
+    with pytest.raises(fv.VerificationError, match="nobody is protected"):
+        fv.verify(folder)

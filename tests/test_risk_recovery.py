@@ -43,8 +43,8 @@ def test_roads_far_apart_are_followed(tmp_path):
 
     assert finding.verdict == "tells"
     assert finding.figure == 1
-    assert finding.details["right"] == finding.details["true"] == GROUPS * SIZE * (STEPS - 1)
-    assert finding.details["by_chance"] < 0.5 * finding.details["right"]
+    assert finding.details["right"] == finding.details["claims"] == GROUPS * SIZE * (STEPS - 1)
+    assert finding.details["by_chance"] == pytest.approx(finding.details["claims"] / GROUPS)
 
 
 def test_persons_who_mix_are_not(tmp_path):
@@ -54,6 +54,7 @@ def test_persons_who_mix_are_not(tmp_path):
     finding = attack(trips(lambda person, step: int(mixed[step][person])), tmp_path / "out")
 
     assert finding.verdict == "holds"
+    assert finding.details["by_chance"] == pytest.approx(finding.details["claims"] / GROUPS)
     assert finding.details["right"] < 1.5 * finding.details["by_chance"]
 
 

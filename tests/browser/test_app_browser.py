@@ -183,7 +183,7 @@ class TestPage:
             both = shown_map(page, ".compare")
             assert both.locator(".pair canvas").count() == 2
             assert "PRIVATE" in both.locator(".private-banner").inner_text()
-            assert "Private" in page.locator(".half-name").inner_text()
+            assert "Private" in page.locator(".compare .half-name").inner_text()
             page.get_by_text("Compare", exact=True).click()
             page.get_by_label("Method to compare with").select_option("crosscut")
             page.locator("#run-other").click()
@@ -196,6 +196,7 @@ class TestPage:
                 wait_for(lambda: drawn_colors(shown) > 50)  # noqa: B023  it is called at once
             maps = [shown_map(page, side).locator("#map") for side in (".half:first-child", ".half:last-child")]
             before = where(maps[1])
+            wait_for(lambda: where(maps[0]) == where(maps[1]))
             maps[0].press("+")
             maps[0].press("ArrowRight")
             wait_for(lambda: where(maps[0]) == where(maps[1]) != before)
@@ -204,6 +205,25 @@ class TestPage:
         assert [head.split(",")[0] for head in heads] == ["mosaic", "crosscut"]
         numbers = [int(re.sub(r"\D", "", text)) for text in flows]
         assert numbers[0] > numbers[1] > 0
+
+    def test_risk(self, browser, address, city_trips):
+        """A release is attacked when asked for; what was found stays while other views are looked at."""
+        with opened(browser, address) as page:
+            choose(page, city_trips)
+            cells(page, 6)
+            anonymize(page)
+            page.get_by_text("Risk", exact=True).click()
+            page.locator("#attack").click()
+            page.locator(".finding").first.wait_for()
+            found = page.locator(".risk .findings").inner_text()
+            page.get_by_text("Explore", exact=True).click()
+            assert page.locator(".risk").is_hidden()
+            page.get_by_text("Risk", exact=True).click()
+            again = page.locator(".risk .findings").inner_text()
+
+        assert found == again
+        assert "Which flows were not divided because of a small part?" in found
+        assert "--" not in found  # options are for the command line
 
     @staticmethod
     def check_one_scale(page, maps):

@@ -39,7 +39,7 @@ export class Controls implements View {
     if (scene.shaped) layers.push(['density', 'Density']);
     if (!scene.oneSided) layers.push(['flows', capital(explorer.words.movements)]);
     if (scene.shaped && !scene.samples) layers.push(['areas', 'Published areas']);
-    if (layers.length > 1) place.append(segments('Map', 'layer', layers, state.layer, (layer) => explorer.change({layer, pair: null})));
+    if (layers.length > 1) place.append(segments('Show', 'layer', layers, state.layer, (layer) => explorer.change({layer, pair: null})));
     if (!scene.oneSided) {
       const names = sides.map((name, side): [number, string] => [side, capital(name) + 's']);
       place.append(segments('By', 'side', names, state.side, (side) => explorer.change({side, place: null, pair: null})));

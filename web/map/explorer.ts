@@ -38,6 +38,7 @@ export interface Words {
   amount: string;
   counted: string;
   title: string;
+  persons?: string; // what the crowds of flows are made of
 }
 
 export interface View {

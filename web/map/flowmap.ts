@@ -181,7 +181,7 @@ export class FlowMap extends Sheet {
 
   private drawMarked(): void {
     const {context} = this;
-    context.lineWidth = 2.4 / this.scale;
+    context.lineWidth = (this.marked.length > 3 ? 0.8 : 2.4) / this.scale; // boxes of a whole path would cover it
     context.strokeStyle = this.colors.mark;
     for (const number of this.marked) context.stroke(this.ground.outlines[number].path);
   }

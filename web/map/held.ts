@@ -52,6 +52,7 @@ export class Held implements View {
     const {why} = this,
       {own, onward} = explorer;
     this.why = 'chosen';
-    parent.postMessage({flowveil: {why, look: look(explorer).toString(), alone: onward !== null, scales: own}}, '*');
+    const told = {why, look: look(explorer).toString(), alone: onward !== null, scales: own, at: explorer.map.where};
+    parent.postMessage({flowveil: told}, '*');
   }
 }

@@ -3,6 +3,8 @@
 import {compact, drawn, show} from './text';
 
 const SHADES = 256;
+const STEPS = 24; // of a picture of them
+let pictures = 0; // made so far: each has a name of its own
 type Shade = [number, number, number];
 
 export class Scale {
@@ -56,21 +58,14 @@ export class Shades {
 
   picture(scale: Scale, faded = false): SVGElement {
     const width = 190,
-      steps = 48,
       {low, high} = scale;
     const made = drawn('svg', {width, height: 30, role: 'img', 'aria-label': `from ${show(low)} to ${show(high)}`});
-    for (let step = 0; step < steps; step++)
-      made.append(
-        drawn('rect', {
-          x: (step * width) / steps,
-          y: 0,
-          width: width / steps + (faded ? 0 : 0.6),
-          height: 11,
-          fill: this.css(step / (steps - 1)),
-          'fill-opacity': faded ? opacity(step / (steps - 1)) : 1,
-          'shape-rendering': 'crispEdges',
-        }),
-      );
+    const colors = drawn('linearGradient', {id: `shades-${(pictures += 1)}`});
+    for (let step = 0; step <= STEPS; step++) {
+      const share = step / STEPS;
+      colors.append(drawn('stop', {offset: share, 'stop-color': this.css(share), 'stop-opacity': faded ? opacity(share) : 1}));
+    }
+    made.append(colors, drawn('rect', {x: 0, y: 0, width, height: 11, fill: `url(#${colors.id})`}));
     const texts: [number, number, string][] =
       high > low
         ? [

@@ -39,7 +39,7 @@ export class Comparison {
       method,
       h('button', {type: 'button', id: 'run-other', onclick: () => void work.anonymize(method.value)}, 'Run and compare'),
     );
-    this.element = h('div', {class: 'compare', hidden: true}, this.name, h('div', {class: 'map-frame'}, this.both.element), this.halves, this.together.note, this.table);
+    this.element = h('div', {class: 'compare', hidden: true}, this.name, h('div', {class: 'map-frame'}, this.both.element), this.together.note, this.halves, this.table);
   }
 
   show(view: 'before' | 'two'): void {

@@ -18,7 +18,7 @@ export class RiskView {
   readonly element = h(
     'div',
     {class: 'risk', hidden: true},
-    h('p', {class: 'half-name'}, h('b', {}, 'Private: '), 'what a stranger learns who knows how the release was made, checked against your trips. Do not publish this list.'),
+    h('p', {}, h('b', {}, 'Private: '), 'what a stranger learns who knows how the release was made, checked against your trips. Do not publish this list.'),
     this.content,
   );
 
@@ -42,7 +42,7 @@ export class RiskView {
 
 function list({worst, findings}: RiskResult): HTMLElement {
   const rows = [...findings].sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
-  return h('div', {}, h('p', {class: 'lead-in'}, WORST[worst] ?? ''), ...rows.map(finding));
+  return h('div', {}, h('p', {class: 'lead-in'}, WORST[worst] ?? ''), ...rows.map(finding), h('p', {class: 'help'}, 'Attacks that take minutes are not tried here: ', h('code', {}, 'flowveil risk out --against TRIPS'), ' tries all.'));
 }
 
 function finding({question, verdict, figure, sentence, advice}: Finding): HTMLElement {

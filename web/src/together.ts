@@ -16,6 +16,7 @@ interface Told {
   look: string;
   alone: boolean;
   scales: Scales;
+  at: object; // where the map is
 }
 
 export class Together {
@@ -27,13 +28,19 @@ export class Together {
     addEventListener('message', ({source, data}) => {
       const side = maps.findIndex((map) => map.element.contentWindow === source);
       if (side < 0 || !data?.flowveil) return;
-      if (data.flowveil.where) this.send(1 - side, {where: data.flowveil.where});
+      if (data.flowveil.where) this.follow(side, data.flowveil.where);
       else this.hear(side, data.flowveil as Told);
     });
   }
 
   private send(side: number, order: object): void {
     this.maps[side]?.element.contentWindow?.postMessage({flowveil: order}, '*');
+  }
+
+  private follow(side: number, where: object): void {
+    const told = this.told[side];
+    if (told) told.at = where;
+    this.send(1 - side, {where});
   }
 
   private hear(side: number, told: Told): void {
@@ -44,7 +51,10 @@ export class Together {
       if (told.why === 'chosen') this.send(1 - side, {look: told.look});
       else if (told.why === 'begun') this.send(side, {look: other.look});
     }
-    if (told.why === 'begun') this.sent = '';
+    if (told.why === 'begun') {
+      this.sent = '';
+      if (other) this.send(side, {where: other.at});
+    }
     this.share();
   }
 

@@ -35,6 +35,7 @@ from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._options import (
     AUTO,
+    parse_cell_key,
     parse_description,
     parse_hide_choice,
     parse_max_gbar,
@@ -99,6 +100,10 @@ def anonymize(
         int | None,
         number(parse=parse_rounding, metavar=WHOLE, help="Round all numbers by chance to multiples of this base."),
     ] = None,
+    cell_key: Annotated[
+        int | None,
+        number(parse=parse_cell_key, metavar=WHOLE, help="Change all numbers by at most this much, by chance."),
+    ] = None,
     secret: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="What chance is drawn from: 64 hexadecimal digits (default: a new one)."),
@@ -130,6 +135,7 @@ def anonymize(
         "remainders": remainders,
         "protect_margins": protect_margins,
         "rounding": rounding,
+        "cell_key": cell_key,
         "secret": secret,
         "hide_choice": hide_choice,
         "beside": beside,
@@ -152,8 +158,8 @@ def anonymize(
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
     asked = parse_demand(unit=trips.unit, **keywords)
-    if asked.rounding is not None:
-        note(f"numbers are rounded to multiples of {asked.rounding}; the figures below are true ones, and private")
+    if asked.rounding is not None or asked.cell_key is not None:
+        note("published numbers are changed; the figures below are of true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
     if max_suppression == 0 and asked.method.several and asked.chance is None:
         typer.echo(_NOTHING_LEFT_OUT, err=True)

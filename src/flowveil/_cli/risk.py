@@ -10,7 +10,7 @@ import typer
 import flowveil as fv
 from flowveil._cli import options
 from flowveil._cli.terminal import print_json, progress, show
-from flowveil._options import parse_choice
+from flowveil._options import Keywords, parse_choice
 from flowveil._risk import VERDICTS
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def risk(
     with progress() as doing:
         doing("attacking")
         trips = options.with_query(against, query)
-        given = {"zones": zones, "columns": columns, "where": where}
-        known = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
+        given: Keywords = {"zones": zones, "columns": columns, "where": where}
+        known: Keywords = {"beside": beside or (), "margins": margins, "narrow": narrow, "sensitive": sensitive}
         result = fv.risk(folder, trips, **known, attacks=attacks, **given, progress=doing)
     if as_json:
         print_json(result.to_dict())
@@ -71,4 +71,6 @@ def _print(result: Risk) -> None:
     if result.skipped:
         typer.echo(f"not run without --against INPUT: {', '.join(result.skipped)}")
     if result.private:
-        typer.echo("Some of these figures are computed from the true trips: keep them private.", err=True)
+        typer.echo(
+            "Some of these figures come from the true trips, or from your list of places: keep them private.", err=True
+        )

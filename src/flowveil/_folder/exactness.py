@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 
 def most_error(promise: Mapping[str, Json]) -> int:
     """Return by how much a number of a flow without noise may differ from the true one: 0 where it is exact."""
-    return int(promise["rounding"]) - 1 if "rounding" in promise else 0
+    return int(promise["rounding"]) - 1 if "rounding" in promise else int(promise.get("cell_key", 0))

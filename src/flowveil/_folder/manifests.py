@@ -45,7 +45,7 @@ class Promise(TypedDict, total=False):
     kind: str  # k-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
-    volumes: str  # exact, lower-bound or rounded
+    volumes: str  # exact, lower-bound, rounded or perturbed
     areas: str  # disjoint or overlapping
     weight: str
     k_weight: float | Literal["auto"]
@@ -58,6 +58,7 @@ class Promise(TypedDict, total=False):
     totals: bool
     remainders: bool  # a flow may count what finer flows inside it leave
     rounding: int  # numbers are multiples of it
+    cell_key: int  # numbers are changed by at most so much
     protect_margins: bool  # departures and arrivals that others know give nobody away
     hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise

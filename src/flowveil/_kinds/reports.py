@@ -19,14 +19,14 @@ from flowveil._folder import (
 from flowveil._kinds.operations import check_options
 from flowveil._kinds.records import RECORDS
 from flowveil._report import choose_ground, make_private_report, make_report
-from flowveil._risk import ATTACKS, risk
+from flowveil._risk import QUICK, risk
 from flowveil._trips import Trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from flowveil._folder import Json, Kind
+    from flowveil._folder import Json
     from flowveil._places import ZonesLike
     from flowveil._trips import TripsLike
 
@@ -75,21 +75,8 @@ def report(
     options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
     losses = record.losses(folder, trips, **options)
     losses["tables"] += _input(folder, trips, where)
-    attacks = [attack.name for attack in ATTACKS if not attack.long]
-    found = risk(folder, trips, attacks=attacks, zones=zones, columns=columns, where=where)
-    losses["risk"] = found.in_full()
-    losses["tables"] += _not_tried(files.kind)
+    losses["risk"] = risk(folder, trips, attacks=QUICK, zones=zones, columns=columns, where=where).in_full()
     return add_private(folder, check, make_private_report(record.show, files, losses))
-
-
-def _not_tried(kind: Kind) -> list[dict[str, Json]]:
-    """Return a table of the attacks that take too long for a report, none if there is none."""
-    rows = [
-        [attack.name, "not tried", f"{attack.question} flowveil risk --against INPUT takes up to a minute to tell"]
-        for attack in ATTACKS
-        if attack.long and kind in attack.kinds
-    ]
-    return [{"title": "Attacks that take long", "rows": rows}] if rows else []
 
 
 def _input(folder: Path, trips: TripsLike, where: str | None) -> list[dict[str, Json]]:

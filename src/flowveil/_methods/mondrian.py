@@ -1,7 +1,8 @@
 """mondrian: flows as points of four dimensions, cut at medians as long as both halves pass (LeFevre et al.).
 
 It publishes the regions that the cuts make, bounded by the bbox or open, never the smallest boxes around the points,
-whose edges are single people's places. Nothing is suppressed.
+whose edges are single people's places. Nothing is suppressed. If two halves keep the share of one person, so does what
+they are halves of: where the whole does not, no cut of it does.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from flowveil._errors import PromiseError
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import CountArray, IntArray
     from flowveil._problem import Problem, Solution
 
 
@@ -22,7 +23,7 @@ def solve(problem: Problem) -> Solution:
     from flowveil._methods import mondrian_kernels  # noqa: PLC0415 numba is slow to import
 
     flows, frame = problem.flows, problem.positions.frame
-    records = mondrian_kernels.Records(*_records(problem))
+    records = mondrian_kernels.Records(*_records(problem), *_shares(problem))
     marks = max(len(flows.origins), len(flows.destinations), int(records.person.max(initial=-1)) + 1)
     box = np.stack([np.tile(frame[:2], 2), np.tile(frame[2:], 2)])
     region, bounds = mondrian_kernels.partition(
@@ -31,6 +32,14 @@ def solve(problem: Problem) -> Solution:
     if len(bounds) == 1 and not problem.measure_pairs(*np.zeros((2, len(flows)), np.int64)).publishable.all():
         raise PromiseError("no flow reaches the requirement", "lower k or bring more data")
     return problem.positions.publish(region, bounds)
+
+
+def _shares(problem: Problem) -> tuple[CountArray, int]:
+    """Return the trips of visits where the share of one person is tested, else none; and the largest such share."""
+    people, requirement = problem.flows.people, problem.requirement
+    if requirement.max_share is None or people is None or people.trips is None:
+        return np.zeros(0, np.int32), requirement.share_parts
+    return people.trips, requirement.share_parts
 
 
 def _records(problem: Problem) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:

@@ -12,9 +12,10 @@ import numpy as np
 from flowveil._compiled import Whole, compiled
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import CountArray, IntArray
     from flowveil._problem import Least
 
+_WHOLE = 1_000_000  # shares are in millionths
 AXES = 4  # longitude and latitude of origin and destination
 
 
@@ -26,18 +27,24 @@ class Records(NamedTuple):
     visit_start: IntArray  # the first visit of a record; and the number of visits
     person: IntArray  # by visit; empty without a unit
     weight: IntArray  # by person; by record without a unit
+    visit_trips: CountArray  # by visit; empty without a test of the share that one person makes
+    parts: int  # the largest such share, in millionths
 
 
 def _crowd_passes(chosen: IntArray, records: Records, least: Least, seen: IntArray, tick: int) -> bool:
     """Return whether some records pass the tests: crowd, weight, tiles at both ends (as many as the records have).
 
-    `seen` marks persons, then tiles of either end, with the number of the test, `tick`.
+    Where the share of one person is tested, all records are looked at. `seen` marks persons, then tiles of either end,
+    with the number of the test, `tick`; its last row has the trips of persons.
     """
-    trips, tile, visit_start, person, weight = records
+    trips, tile, visit_start, person, weight, visit_trips, parts = records
+    passes = False
+    largest, all_trips = 0, 0
     crowd = 0
     total = 0
     tiles = np.zeros(2, np.int64)
     for record in chosen:
+        all_trips += trips[record]
         if len(person) == 0:
             crowd += trips[record]
             total += weight[record]
@@ -45,16 +52,21 @@ def _crowd_passes(chosen: IntArray, records: Records, least: Least, seen: IntArr
             who = person[visit]
             if seen[0, who] != tick:
                 seen[0, who] = tick
+                seen[3, who] = 0
                 crowd += 1
                 total += weight[who]
+            if len(visit_trips):
+                seen[3, who] += visit_trips[visit]
+                largest = max(largest, seen[3, who])
         for end in range(2):
             if seen[1 + end, tile[end, record]] != tick:
                 seen[1 + end, tile[end, record]] = tick
                 tiles[end] += 1
         wide = tiles[0] >= least.tiles and tiles[1] >= least.tiles
-        if wide and crowd >= least.crowd and total >= least.weight:
+        passes = wide and crowd >= least.crowd and total >= least.weight
+        if passes and len(visit_trips) == 0:
             return True
-    return False
+    return passes and largest * _WHOLE <= parts * all_trips
 
 
 crowd_passes = compiled(_crowd_passes)
@@ -128,7 +140,7 @@ def _partition(
     whole = np.empty(AXES)
     for axis in range(AXES):
         whole[axis] = max(points[axis].max() - points[axis].min(), 1)
-    seen = np.zeros((3, marks), np.int64)
+    seen = np.zeros((4, marks), np.int64)
     width = np.empty(AXES)
     while waiting:
         waiting -= 1

@@ -164,6 +164,7 @@ _METHODS = (
         summary="cut the space of flows at medians while both halves pass: rectangles, nothing left out (Mondrian)",
         steers=False,
         solve=mondrian.solve,
+        shares=True,
     ),
     Method(
         name="glove-od",

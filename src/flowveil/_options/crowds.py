@@ -80,6 +80,12 @@ def parse_rounding(value: object) -> int | None:
     return None if value is None else parse_whole(value, "rounding", hint, 2, LARGEST_CROWD)
 
 
+def parse_cell_key(value: object) -> int | None:
+    """Return by how much numbers may be changed, or None."""
+    hint = "it is a whole number, 1 or more, and less than k; 2 to 5 are usual"
+    return None if value is None else parse_whole(value, "cell_key", hint, 1, LARGEST_CROWD)
+
+
 def parse_hide_choice(value: object) -> float | None:
     """Return the chance that an area is not divided though it could be, or None."""
     hint = "it is a chance from 0.01 to 0.95; 0.5 is usual"

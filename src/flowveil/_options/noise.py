@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from flowveil._errors import InputError
@@ -29,8 +28,8 @@ def weak_epsilon(epsilon: float) -> str | None:
     if epsilon <= _WEAK_EPSILON:
         return None
     return (
-        f"with epsilon = {epsilon:g} one person (or trip) may change the probability of a release "
-        f"{math.exp(epsilon):,.3g} times: that is hardly any protection; 1 is common"
+        f"whether one person (or trip) is in the data may change the probability of a release by a factor of "
+        f"exp({epsilon:g}): that is hardly any protection; an epsilon of 1 is common"
     )
 
 

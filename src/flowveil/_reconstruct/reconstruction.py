@@ -97,6 +97,8 @@ def reconstruct_flows(content: Release | NoisyRelease, zones: ZonesLike) -> Reco
     noisy = content.manifest["promise"]["kind"] == NOISE
     flows = _estimate(published, keys, sides, table.ids, noisy=noisy)
     notes = _notes(table, sides, noisy=noisy)
+    if most := content.manifest["promise"].get("cell_key"):
+        notes = (*notes, f"published numbers were changed by up to {most}, so estimates are of changed numbers")
     if base := content.manifest["promise"].get("rounding"):
         notes = (*notes, f"published numbers are rounded to multiples of {base}, so estimates are of rounded numbers")
     return Reconstruction(flows, round(trips.sum()), float(trips @ inside), notes, _names(table))

@@ -17,14 +17,14 @@ from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
+from flowveil._release.changing import check_changeable, published_table
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
 from flowveil._release.margins import protect, solve_within_margins
 from flowveil._release.release import Release
-from flowveil._release.rounding import as_published, check_roundable
-from flowveil._release.tables import areas_table, flows_table
+from flowveil._release.tables import areas_table
 from flowveil._release.totals import find_totals, withhold_beside
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def anonymize(
     protect_margins: bool = False,
     hide_choice: float | None = None,
     rounding: int | None = None,
+    cell_key: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
@@ -91,6 +92,7 @@ def anonymize(
     hide_choice: the largest chance that a secret draw keeps a pair of areas whole that could be divided, so that none
     that is whole tells for certain of a small group in it.
     rounding: publish all numbers as multiples of this base, rounded up or down by chance such that sums agree.
+    cell_key: in its place, change every number by at most so much, by chance; the same trips are always changed alike.
     secret: a file with what chance is drawn from, 64 hexadecimal digits, so that the same trips give the same release;
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
@@ -126,6 +128,7 @@ def anonymize(
         remainders=remainders,
         protect_margins=protect_margins,
         rounding=rounding,
+        cell_key=cell_key,
         hide_choice=hide_choice,
         secret=secret,
         beside=beside,
@@ -150,7 +153,7 @@ def anonymize(
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
     measures = _check(problem, solution, asked, beside=beside is not None)
-    check_roundable(solution, asked)
+    check_changeable(flows, solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, solve) if totals else None
     return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
@@ -173,7 +176,7 @@ def _describe(
     """Return the release of a solution; counts: of its flows, and the flows to elsewhere and totals, if asked for."""
     flows, (measures, rest, whole) = problem.flows, counts
     return Release(
-        flows=as_published(flows, flows_table(flows, solution, measures, rest, whole), asked),
+        flows=published_table(flows, solution, asked, (measures, rest, whole)),
         areas=areas_table(flows, solution, rest, whole),
         manifest=make_manifest(
             flows,
@@ -189,6 +192,7 @@ def _describe(
             remainders=asked.remainders,
             protect_margins=asked.protect_margins,
             rounding=asked.rounding,
+            cell_key=asked.cell_key,
             hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,

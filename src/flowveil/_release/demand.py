@@ -14,6 +14,7 @@ from flowveil._options import (
     check_path,
     choose_k,
     draw_secret,
+    parse_cell_key,
     parse_choice,
     parse_hide_choice,
     parse_k_weight,
@@ -58,6 +59,7 @@ class Demand:
     several: bool = False  # may areas be split in several ways, where their hierarchy has them?
     protect_margins: bool = False  # may others know departures and arrivals?
     rounding: int | None = None  # the base that numbers are rounded to
+    cell_key: int | None = None  # by how much they may be changed
     secret: bytes | None = None  # what chance is drawn from
     max_share: float | None = None  # the largest share of a flow that one person may make
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
@@ -84,6 +86,7 @@ def parse_demand(
     protect_margins: bool = False,
     hide_choice: float | None = None,
     rounding: int | None = None,
+    cell_key: int | None = None,
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
@@ -112,7 +115,9 @@ def parse_demand(
     check_remainders(remainders, chosen, loss, tiles, alone=alone)
     check_share(max_share, chosen, unit, together=totals or beside is not None)
     hidden = parse_hide_choice(hide_choice)
-    check_hidden_choice(hidden, chosen, loss, tiles, alone=alone and not remainders and not protect_margins)
+    masked = max_share is not None or sensitive is not None
+    only_flows = alone and not remainders and not protect_margins
+    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked)
     typed = chosen.parse_options(options)
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -123,7 +128,8 @@ def parse_demand(
         share = parse_max_suppression(max_suppression)
     crowd = choose_k(k, preset, unit)
     base = _rounding(rounding, crowd, alone=beside is None)
-    key = _secret(secret, changes=base is not None or hidden is not None)
+    change = _cell_key(cell_key, crowd, alone=beside is None and base is None)
+    key = _secret(secret, changes=any(value is not None for value in (base, change, hidden)))
     return Demand(
         chosen,
         crowd,
@@ -139,6 +145,7 @@ def parse_demand(
         several=chosen.several and not any(flags) and not protect_margins and areas_from is None,
         protect_margins=protect_margins,
         rounding=base,
+        cell_key=change,
         secret=key,
         max_share=parse_max_share(max_share),
         sensitive=_parse_sensitive(chosen, sensitive, sensitive_tiles, remainders=remainders),
@@ -180,11 +187,29 @@ def _rounding(value: int | None, k: int, *, alone: bool) -> int | None:
     return base
 
 
+def _cell_key(value: int | None, k: int, *, alone: bool) -> int | None:
+    """Return by how much numbers may be changed. alone: neither rounded nor beside another release."""
+    most = parse_cell_key(value)
+    if most is not None and not alone:
+        raise InputError(
+            "numbers that are changed by cell keys are not rounded too, nor verified beside another release",
+            "leave out --cell-key, or the other",
+        )
+    if most is not None and most >= k:
+        raise InputError(
+            f"numbers cannot be changed by {most}: some of the flows, of {k} or more, would have nobody",
+            f"change them by less than {k}, or ask for a larger k",
+        )
+    return most
+
+
 def _secret(path: str | Path | None, *, changes: bool) -> bytes | None:
     """Return what chance is drawn from, where it is needed: from a file, else a new one."""
     if not changes:
         if path is not None:
-            raise InputError("a secret was given, but nothing is left to chance", "add --rounding or --hide-choice")
+            raise InputError(
+                "a secret was given, but nothing is left to chance", "add --rounding, --cell-key or --hide-choice"
+            )
         return None
     return draw_secret() if path is None else read_secret(path)
 

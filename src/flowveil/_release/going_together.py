@@ -64,10 +64,20 @@ def check_margins(protect: object, *, others: bool) -> None:
         )
 
 
-def check_hidden_choice(share: float | None, method: Method, loss: str, min_tiles: int, *, alone: bool) -> None:
-    """Raise if what else is asked tells of small parts whatever is drawn; alone: nothing but flows is published."""
+def check_hidden_choice(
+    share: float | None, method: Method, loss: str, min_tiles: int, *, alone: bool, masked: bool = False
+) -> None:
+    """Raise if what else is asked tells of small parts whatever is drawn.
+
+    alone: nothing but flows is published. masked: some pairs of areas that pass may not be published.
+    """
     if share is None:
         return
+    if masked:
+        raise InputError(
+            "max_share and sensitive places divide pairs of areas, or leave them out, whatever is drawn",
+            "leave out --hide-choice, or --max-share and --sensitive",
+        )
     if method.name != _HIDES:
         raise InputError(f"{method.name} does not hide its choice", f"leave out --hide-choice, or use {_HIDES}")
     if loss != DEFAULT_LOSS:

@@ -27,6 +27,7 @@ _VOLUME = {
     "exact": "The volume of a flow is the true number of trips between its two areas.",
     "lower-bound": "The volume of a flow is at most the true number of trips between its two areas.",
     "rounded": "The volume of a flow is the number of trips between its two areas, rounded.",
+    "perturbed": "The volume of a flow is the number of trips between its two areas, changed a little.",
 }
 
 
@@ -45,6 +46,7 @@ def make_manifest(
     remainders: bool = False,
     protect_margins: bool = False,
     rounding: int | None = None,
+    cell_key: int | None = None,
     hidden_choice: float | None = None,
     areas_from: bool = False,
     sensitive_tiles: int | None = None,
@@ -63,6 +65,7 @@ def make_manifest(
         "totals": totals or None,
         "remainders": remainders or None,
         "rounding": rounding,
+        "cell_key": cell_key,
         "protect_margins": protect_margins or None,
         "hidden_choice": hidden_choice,
     }
@@ -70,7 +73,7 @@ def make_manifest(
         "kind": "k-anonymity",
         "k": requirement.k,
         "unit": flows.provenance.unit or "trip",
-        "volumes": _kind_of_volumes(exact=exact, rounded=rounding is not None),
+        "volumes": _kind_of_volumes(exact=exact, rounded=rounding is not None, changed=cell_key is not None),
         "areas": "overlapping" if overlapping else "disjoint",
         **cast("Promise", {name: value for name, value in said.items() if value is not None}),
     }
@@ -89,9 +92,9 @@ def make_manifest(
     return manifest
 
 
-def _kind_of_volumes(*, exact: bool, rounded: bool) -> str:
-    if rounded:
-        return "rounded"
+def _kind_of_volumes(*, exact: bool, rounded: bool, changed: bool) -> str:
+    if rounded or changed:
+        return "rounded" if rounded else "perturbed"
     return "exact" if exact else "lower-bound"
 
 
@@ -118,11 +121,26 @@ def _people(promise: Promise) -> str:
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
+def _changes(promise: Promise) -> list[str]:
+    """Say how numbers differ from true ones."""
+    if "rounding" in promise:
+        return [_rounding(promise["rounding"])]
+    return [_cell_key(promise["cell_key"])] if "cell_key" in promise else []
+
+
 def _rounding(base: int) -> str:
     return (
         f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by less "
         f"than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a time and "
         "group, and in all. Whether a flow has its crowd was decided by true numbers."
+    )
+
+
+def _cell_key(most: int) -> str:
+    return (
+        f"All numbers were changed by chance, by at most {most}, up as often as down; the same trips are always "
+        "changed alike. Sums of flows are sums of changed numbers. Whether a flow has its crowd was decided by true "
+        "numbers."
     )
 
 
@@ -192,8 +210,7 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         different = f"values of {promise['unit']}" if label is None else f"{label} ({promise['unit']})"
         crowd = f"Every flow is shared by at least {k} different {different}."
     sentences = [crowd, *_further_tests(promise, label), *_volumes(promise)]
-    if "rounding" in promise:
-        sentences.append(_rounding(promise["rounding"]))
+    sentences += _changes(promise)
     sentences.append("No trip is counted in two flows.")
     if "max_suppression" in promise:
         of_groups = " of the groups" if "totals" in promise else ""

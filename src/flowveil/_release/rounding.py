@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from flowveil._errors import InputError
-from flowveil._folder import TIMES, TOTAL
+from flowveil._folder import TOTAL
 from flowveil._release.chance import draw_words
 from flowveil._release.circulation import most_arcs, round_controlled
 
@@ -20,26 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import BoolArray, IntArray, KeyArray
-    from flowveil._flows import Flows
-    from flowveil._problem import Solution
-    from flowveil._release.demand import Demand
 
 _ADDING = ("trips", "weight")
-
-
-def check_roundable(solution: Solution, asked: Demand) -> None:
-    """Raise if numbers are to be rounded that are not true ones on areas of a tree."""
-    if asked.rounding is not None and (not solution.exact or solution.rectangles is not None):
-        raise InputError("rounding needs true volumes on areas of a tree", "use mosaic, or leave out --rounding")
-
-
-def as_published(flows: Flows, table: pa.Table, asked: Demand) -> pa.Table:
-    """Return a table of flows with numbers as they are published."""
-    if asked.rounding is None or asked.secret is None:
-        return table
-    by = flows.provenance.by
-    times = [name for name in TIMES if name in table.column_names and name not in by]
-    return round_table(table, asked.rounding, asked.secret, (*times, *by), by)
 
 
 def round_table(

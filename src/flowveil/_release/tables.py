@@ -25,8 +25,12 @@ def flows_table(
     measures: Measures,
     elsewhere: Elsewhere | None = None,
     totals: Totals | None = None,
+    mark: tuple[str, Column] | None = None,
 ) -> pa.Table:
-    """Return one row a flow, sorted by the ids of its areas."""
+    """Return one row a flow, sorted by the ids of its areas.
+
+    mark: a column more, of flows, those to elsewhere and totals, in this order.
+    """
     sides = solution.sides(flows)
     origin, destination = ids_of(sides[0], solution.origin), ids_of(sides[1], solution.destination)
     keys = _keys(flows, solution.matrix, solution.time)
@@ -40,7 +44,9 @@ def flows_table(
         tables.append(_rows(flows, origin, destination, keys, elsewhere.group, elsewhere.measures))
     if totals is not None:
         tables.append(_total_rows(totals, list(keys), tables[0].schema))
-    return pa.concat_tables(tables).sort_by([(name, "ascending") for name in ("origin", "destination", *keys)])
+    table = pa.concat_tables(tables)
+    table = table if mark is None else table.append_column(*mark)
+    return table.sort_by([(name, "ascending") for name in ("origin", "destination", *keys)])
 
 
 def _holds(above: IntArray) -> BoolArray:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from flowveil._difference import Atoms, make_atoms, withhold_exposing
 from flowveil._errors import InputError
-from flowveil._folder import TOTAL
+from flowveil._folder import TOTAL, most_error
 from flowveil._release.earlier import lay_over
 from flowveil._release.read import read_flows
 from flowveil._release.telling import find_telling, whole_of
@@ -62,9 +62,9 @@ def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) ->
     """Return a solution less the flows that would give people away together with an earlier release of the data."""
     if not solution.exact or solution.rectangles is not None:
         raise InputError("a check beside another release needs true volumes on areas of a tree", "use mosaic")
-    if "rounding" in read_flows(folder).manifest["promise"]:
+    if most_error(read_flows(folder).manifest["promise"]):
         raise InputError(
-            "the earlier release has rounded numbers: what the two tell together cannot be checked", "name an exact one"
+            "the earlier release has changed numbers: what the two tell together cannot be checked", "name an exact one"
         )
     earlier = lay_over(problem.flows, folder)
     measures = problem.flows.measure(earlier.group, len(earlier.origin))

@@ -16,6 +16,7 @@ from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.findings import ERROR
 from flowveil._report.hours import amounts_of
 from flowveil._report.keys import AMOUNTS, find_keys
+from flowveil._report.reach import mean_reach
 from flowveil._report.scene import NOWHERE, Scene, Spread, significant
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _spread_remainders(flows: pa.Table, areas: pa.Table, manifest: Mapping[str, 
 def _deviation(flows: pa.Table, promise: Mapping[str, Json]) -> FloatArray | None:
     """Return how far numbers may be off, as a standard deviation: that of noise, or what shows the bound as an error.
 
-    Numbers that were rounded are off by less than their base: pages show an error of ERROR deviations.
+    How far rounded and changed numbers are off is known: pages show an error of ERROR deviations.
     """
     if promise["kind"] == NOISE:
         return laplace_deviation(floats(flows["scale"]))
@@ -85,7 +86,20 @@ def _labels(areas: pa.Table) -> list[str] | None:
     """Return what people call the areas; None where the release does not say."""
     if NAME not in areas.column_names:
         return None
-    return [name or area for name, area in zip(texts(areas[NAME]), texts(areas["area"]), strict=True)]
+    return told_apart(texts(areas[NAME]), texts(areas["area"]))
+
+
+def told_apart(names: list[str], areas: list[str]) -> list[str]:
+    """Return names, ids where there are none; those that several areas share are numbered in the order of the areas."""
+    told = [name or area for name, area in zip(names, areas, strict=True)]
+    sharing: dict[str, dict[str, int]] = {}  # by name: the number of each area
+    for name, area in zip(told, areas, strict=True):
+        numbers = sharing.setdefault(name, {})
+        numbers.setdefault(area, len(numbers) + 1)
+    return [
+        name if len(sharing[name]) == 1 else f"{name} #{sharing[name][area]}"
+        for name, area in zip(told, areas, strict=True)
+    ]
 
 
 def floats(column: ChunkedColumn) -> FloatArray:
@@ -98,12 +112,19 @@ def whole(column: ChunkedColumn) -> IntArray:
     return np.asarray(column.to_numpy(), np.int64)
 
 
+def _exactness(promise: Mapping[str, Json]) -> str:
+    """Say how numbers differ from true ones."""
+    if "rounding" in promise:
+        return f", rounded to {promise['rounding']}s"
+    return f", changed by up to {promise['cell_key']}" if "cell_key" in promise else ""
+
+
 def flows_figures(scene: Scene, manifest: Mapping[str, Json]) -> list[Figure]:
     """Return what can be counted in a release of flows without noise."""
     scene = scene.without_totals()
     trips, persons = scene.amounts["trips"], scene.amounts.get("persons")
     rest = _touches(scene, ELSEWHERE)
-    told = f", rounded to {base}s" if (base := manifest["promise"].get("rounding")) else ""
+    told = _exactness(manifest["promise"])
     figures = [
         Figure("trips", f"published trips{told}", int(trips.sum())),
         Figure("flows", "published flows", len(trips)),
@@ -226,12 +247,15 @@ def _spread(scene: Scene) -> list[Figure]:
 
 
 def blur(scene: Scene) -> list[Figure]:
-    """Return how far a place in an area is from its middle, were areas round: a mean over both ends of all trips."""
+    """Return how far a place in an area is from its middle: a mean over all ends of trips that have an outline."""
     reached = scene.destination != NOWHERE
     ends = np.concatenate([scene.origin, scene.destination[reached]])
     trips = np.maximum(np.concatenate([scene.volume, scene.volume[reached]]), 0).astype(np.float64)
-    meters = 1000 * 2 / 3 * np.sqrt(scene.sizes[ends] / np.pi)
-    return [Figure("blur_meters", "m from the middle of an area to a place in it, mean", weighted_mean(meters, trips))]
+    meters = mean_reach(scene.shapes, scene.lon, scene.lat, scene.sizes)[ends]
+    known = 1.0 if not trips.sum() else float(trips[np.isfinite(meters)].sum() / trips.sum())
+    but = "" if known == 1 else f" (of the {100 * known:.0f} % of ends that have an outline)"
+    meaning = f"m from the middle of an area to a place in it, mean{but}"
+    return [Figure("blur_meters", meaning, weighted_mean(meters, trips))]
 
 
 def error(scene: Scene) -> list[Figure]:

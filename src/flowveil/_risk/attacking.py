@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flowveil._risk.finding import Finding
     from flowveil._trips import TripsLike
 
-_PRIVATE = "Private: some of these figures were computed from the true trips."
+_PRIVATE = "Private: some of these figures come from the true trips, or from your list of places."
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class Risk:
 
     @property
     def private(self) -> bool:
-        """Whether a figure was computed from the true trips."""
+        """Whether a figure was computed from the true trips, or tells of places that may be a secret."""
         return any(finding.private for finding in self.findings)
 
     def reaches(self, verdict: str) -> bool:
@@ -77,7 +77,7 @@ class Risk:
     def in_full(self) -> list[dict[str, Json]]:
         """Return what a page shows of each finding: what was asked, and what came of it.
 
-        >>> fv.risk("release").in_full()[0]["question"]
+        >>> fv.risk("release", attacks="repeats").in_full()[0]["question"]
         'Does a flow tell how often one person traveled?'
         """
         asked = {attack.name: attack.question for attack in ATTACKS}

@@ -32,4 +32,4 @@ class Finding:
     advice: str = ""  # what can be done about it; nothing where the release holds
     parameters: dict[str, Json] = field(default_factory=dict)  # what the attack was told, e.g. {"share": 0.5}
     details: dict[str, Json] = field(default_factory=dict)  # further figures by name
-    private: bool = False  # whether it was computed from the true trips
+    private: bool = False  # whether it was computed from the true trips, or tells of places that may be a secret

@@ -39,13 +39,14 @@ def find_sensitive(case: Case) -> Finding | None:
     who = "persons" if case.counts_persons else "trips"
     held = int(crowd[pinned].sum())
     figure = int(pinned.sum())
+    some = ", some more than once" if case.counts_persons else ""
     return Finding(
         "sensitive",
         figure,
         "flows with an end that is hardly more than a sensitive place",
         BREAKS if broken.any() else TELLS if figure else HOLDS,
         f"{figure:,} of {table.num_rows:,} flows begin or end in an area that touches a sensitive place and has fewer "
-        f"than {tiles} tiles, or is filled by it; they count {held:,} {who}."
+        f"than {tiles} tiles, or is filled by it; they count {held:,} {who}{some}."
         if figure
         else "No flow begins or ends in a small area that touches a sensitive place.",
         _ADVICE if figure else "",

@@ -80,6 +80,8 @@ def _counting(promise: Promise) -> tuple[str, str]:
     volume = f"{'exactly' if promise.exact else 'at most'} the volume that the input has"
     if promise.rounding > 1:
         volume = f"the numbers that the input has, rounded up or down to a multiple of {promise.rounding}"
+    if promise.cell_key:
+        volume = f"the numbers that the input has, changed by at most {promise.cell_key}"
     if promise.remainders:
         return volume, "two flows overlap only where a remainder holds a finer flow, whose trips are not counted in it"
     return volume, "no two flows overlap, and no trip is counted twice"

@@ -26,9 +26,8 @@ _OTHER_INPUT = "verify against the trips that the release was made from, with th
 def check_published_crowd(flows: FlowTable, promise: Promise) -> None:
     """Check what the release itself says of its crowds."""
     crowd = flows.trips if flows.persons is None else flows.persons
-    _raise_first(
-        flows, crowd < promise.k - promise.k % promise.rounding, f"has fewer than k = {promise.k} {promise.counted}"
-    )
+    least_crowd = promise.k - promise.k % promise.rounding - promise.cell_key
+    _raise_first(flows, crowd < least_crowd, f"has fewer than k = {promise.k} {promise.counted}")
     if promise.k_weight is not None and flows.weight is not None:
         least = (promise.least_weight + _MILLION // 2) // _MILLION
         least -= least % promise.rounding
@@ -43,9 +42,10 @@ def check_volumes(flows: FlowTable, counts: Counts, promise: Promise) -> None:
     for name, published, true in measures:
         if published is None or true is None:
             continue
-        if promise.rounding > 1:
-            off = np.abs(published - true) >= promise.rounding
-            _raise_first(flows, off, f"does not have the {name} of the input, rounded", _OTHER_INPUT)
+        if promise.off:
+            _raise_first(
+                flows, np.abs(published - true) > promise.off, f"has {name} too far from the input", _OTHER_INPUT
+            )
         elif promise.exact or promise.overlapping:  # what the assignment gives to a flow is known exactly
             _raise_first(flows, published != true, f"does not have the {name} of the input", _OTHER_INPUT)
         else:

@@ -103,7 +103,7 @@ def verify_flows(
         check_areas(areas, ground, options.bbox)
         check_names(areas, ground, options, places, audit)
         layers, counts = _check_layers(request, (groups, totals), elsewhere, ground, (options, promise))
-    kept = counts.trips if promise.rounding > 1 else groups.trips
+    kept = counts.trips if promise.off else groups.trips
     check_suppression(int(kept[~elsewhere.flows].sum()), counts, promise, audit)
     checks = checks_in_words(promise, options, audit)
     if beside is not None:
@@ -174,6 +174,7 @@ def _count_layer(request: Request, layer: Layer, promise: Promise, *, any_area: 
         layer.index.check_seen(layer.ground)
     if promise.rounding > 1:
         check_sums(layer.flows, counts, layer.slots.of_flow, promise.rounding)
+    if promise.off:
         layer = replace(layer, flows=replace(layer.flows, trips=counts.trips))
     return layer, counts
 
@@ -232,14 +233,13 @@ def _open_beside(
 
 def _is_plain(promise: Promise) -> bool:
     """Whether all flows of a release are one layer of areas of a tree."""
-    changed = promise.rounding > 1
-    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or changed)
+    return not (promise.rectangles or promise.elsewhere or promise.totals or promise.remainders or promise.off)
 
 
 def _not_comparable() -> InputError:
     return InputError(
         "the two releases cannot be compared",
-        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and rounding",
+        "both are on zones or both on a grid, without rectangles, totals, elsewhere, remainders and changed numbers",
     )
 
 

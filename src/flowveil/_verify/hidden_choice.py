@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _LEAST, _LARGEST = 0.01, 0.95
 _TELL_MORE = (
     "min_tiles",
+    "max_share",
+    "sensitive_tiles",
     "elsewhere",
     "shapes",
     "totals",

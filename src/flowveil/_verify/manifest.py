@@ -34,6 +34,7 @@ _MORE_PROMISE_KEYS = (
     "totals",
     "remainders",
     "rounding",
+    "cell_key",
     "protect_margins",
     "hidden_choice",
 )
@@ -62,10 +63,16 @@ class Promise:
     remainders: bool = False  # a flow may count what finer flows inside it leave
     protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
     rounding: int = 1  # numbers are multiples of it: 1 where they are exact
+    cell_key: int = 0  # numbers may be changed by so much
     max_share: Fraction | None = None  # the largest share of a flow's trips that one person may make
     sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
     hidden_choice: bool = False  # a secret draw decided which areas may be divided
+
+    @property
+    def off(self) -> int:
+        """By how much numbers may differ from true ones."""
+        return self.rounding - 1 + self.cell_key
 
     @property
     def counted(self) -> str:
@@ -106,8 +113,8 @@ def _promise(promise: Json) -> Promise:
     if isinstance(promise, dict) and promise.get("kind") != "k-anonymity":
         raise broken("the promise is not k-anonymity", "this verifier checks k-anonymity only")
     only_keys(promise, "the promise", _PROMISE_KEYS, _MORE_PROMISE_KEYS)
-    if promise["volumes"] not in ("exact", "lower-bound", "rounded"):
-        raise broken("'volumes' of the promise is neither exact, lower-bound nor rounded")
+    if promise["volumes"] not in ("exact", "lower-bound", "rounded", "perturbed"):
+        raise broken("'volumes' of the promise is neither exact nor lower-bound, rounded or perturbed")
     if promise["areas"] not in ("disjoint", "overlapping"):
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
@@ -129,8 +136,9 @@ def _promise(promise: Json) -> Promise:
     return Promise(
         k=_whole(promise["k"], "k"),
         unit=None if unit == _TRIP else unit,
-        exact=promise["volumes"] in ("exact", "rounded"),
+        exact=promise["volumes"] != "lower-bound",
         rounding=promise.get("rounding", 1),
+        cell_key=promise.get("cell_key", 0),
         protect_margins="protect_margins" in promise,
         weight=weight,
         k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
@@ -164,14 +172,15 @@ def _check_margins(promise: Json) -> None:
 
 def _check_rounding(promise: Json) -> None:
     """Raise if the base of rounded numbers is none, or goes with numbers that are not rounded."""
-    if ("rounding" in promise) != (promise["volumes"] == "rounded"):
-        raise broken("the promise has rounding without rounded volumes, or the reverse")
-    if "rounding" not in promise:
-        return
-    if not 2 <= _whole(promise["rounding"], "rounding") <= _whole(promise["k"], "k"):
+    for name, volumes in (("rounding", "rounded"), ("cell_key", "perturbed")):
+        if (name in promise) != (promise["volumes"] == volumes):
+            raise broken(f"the promise has {name} without {volumes} volumes, or the reverse")
+        if name in promise and "shapes" in promise:
+            raise broken(f"the promise has {name}, which needs areas of a tree")
+    if "rounding" in promise and not 2 <= _whole(promise["rounding"], "rounding") <= _whole(promise["k"], "k"):
         raise broken("'rounding' of the promise is not from 2 to k")
-    if "shapes" in promise:
-        raise broken("the promise has rounding, which needs areas of a tree")
+    if "cell_key" in promise and ("weight" in promise or _whole(promise["cell_key"], "cell_key") >= promise["k"]):
+        raise broken("'cell_key' of the promise is not below k, or goes with weights")
 
 
 def _name(value: Json, key: str) -> str:

@@ -83,8 +83,9 @@ def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
 
 def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
     """Yield what the volume of a flow is."""
-    if promise["volumes"] == "rounded":
-        yield "The volume of a flow is the number of trips between its two areas, rounded."
+    if promise["volumes"] in ("rounded", "perturbed"):
+        how = "rounded" if promise["volumes"] == "rounded" else "changed a little"
+        yield f"The volume of a flow is the number of trips between its two areas, {how}."
     else:
         most = "" if promise["volumes"] == "exact" else "at most "
         yield f"The volume of a flow is {most}the true number of trips between its two areas."
@@ -93,6 +94,10 @@ def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
         yield "These others are such a crowd by themselves."
     if promise["areas"] == "overlapping":
         yield "Areas of different flows may overlap, so that a trip may lie in several flows."
+    if "cell_key" in promise:
+        yield f"All numbers were changed by chance, by at most {promise['cell_key']}, up as often as down; the same"
+        yield "trips are always changed alike. Sums of flows are sums of changed numbers. Whether a flow has its crowd"
+        yield "was decided by true numbers."
     if "rounding" in promise:
         base = promise["rounding"]
         yield f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by"

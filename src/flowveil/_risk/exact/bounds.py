@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._risk.exact.equations import contradiction
+from flowveil._risk.exact.network import LARGEST_FLOW, Network, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +28,10 @@ class Bounds:
     """Intervals of cells of one block.
 
     propagated: where no cells and equations form a ring, going from equation to equation finds the exact intervals of
-    cells, and linear programs those of sets. network: every cell is in two equations at most, and the equations fall into two kinds of which no cell is in two:
-    then corners of what is possible are whole, and linear programs are exact. Otherwise small blocks are solved in whole
-    numbers; of others intervals may be wider than the exact ones, and never narrower.
+    cells, and linear programs those of sets. network: every cell is in two equations at most, and the equations fall
+    into two kinds of which no cell is in two: then corners of what is possible are whole, and linear programs are
+    exact. Otherwise small blocks are solved in whole numbers; of others intervals may be wider than the exact ones,
+    and never narrower.
     """
 
     def __init__(self, block: Block) -> None:
@@ -43,32 +45,17 @@ class Bounds:
         return sum(map(len, self.block.rows)) == len(self.block.rows) + self.count - 1
 
     @cached_property
-    def is_network(self) -> bool:
-        """Whether equations are of two kinds such that no cell is in two of one kind."""
-        holders = self._holders()
-        if any(len(rows) > 2 for rows in holders):
-            return False
-        kind = {0: False}
-        beside: list[list[int]] = [[] for _ in self.block.rows]
-        for rows in holders:
-            if len(rows) == 2:
-                beside[rows[0]].append(rows[1])
-                beside[rows[1]].append(rows[0])
-        waiting = [0]
-        while waiting:
-            row = waiting.pop()
-            for other in beside[row]:
-                if other not in kind:
-                    kind[other] = not kind[row]
-                    waiting.append(other)
-                elif kind[other] == kind[row]:
-                    return False
-        return True
+    def network(self) -> Network | None:
+        """The block as a network; None if it is none."""
+        if sum(self.block.trips) >= LARGEST_FLOW:
+            return None
+        kinds = kinds_of(self._holders(), len(self.block.rows))
+        return None if kinds is None else Network(self, kinds)
 
     @property
     def whole(self) -> bool:
         """Whether whole numbers must be asked for."""
-        return not self.is_tree and not self.is_network and self.count <= _MOST_WHOLE
+        return not self.is_tree and self.network is None and self.count <= _MOST_WHOLE
 
     @property
     def how(self) -> str:
@@ -77,7 +64,7 @@ class Bounds:
             return "single"
         if self.is_tree:
             return "propagated"
-        return "network" if self.is_network else "whole" if self.whole else "linear"
+        return "network" if self.network is not None else "whole" if self.whole else "linear"
 
     @cached_property
     def matrix(self) -> csr_array:
@@ -99,33 +86,20 @@ class Bounds:
             math.floor(weight @ self.table(-weight) + _NEARLY),
         )
 
-    def table(self, cost: FloatArray, cap: FloatArray | None = None) -> FloatArray:
-        """Return trips by cell that agree with all equations and cost least; cap: beyond it a cell costs nothing."""
+    def table(self, cost: FloatArray) -> FloatArray:
+        """Return trips by cell that agree with all equations and cost least; whole numbers where these matter."""
         from scipy.optimize import Bounds as Limits  # noqa: PLC0415  slow to import
         from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415
-        from scipy.sparse import csr_array, eye_array, hstack, vstack  # noqa: PLC0415
 
         trips = np.array(self.block.trips, np.float64)
-        high = self.high.astype(np.float64)
-        constraints = [LinearConstraint(self.matrix, trips, trips)]
-        if cap is not None:  # a variable more for each cell: what counts of it
-            empty = csr_array(self.matrix.shape)
-            beyond = hstack([eye_array(self.count), -eye_array(self.count)])
-            constraints = [
-                LinearConstraint(csr_array(hstack([self.matrix, empty])), trips, trips),
-                LinearConstraint(csr_array(vstack([beyond])), 0, np.inf),
-            ]
-            cost = np.concatenate([np.zeros(self.count), cost])
-            high = np.concatenate([high, np.minimum(cap, high)])
-        result = milp(
-            cost,
-            constraints=constraints,
-            bounds=Limits(np.zeros(len(cost)), high),
-            integrality=np.ones(len(cost)) if self.whole else None,
-        )
+        agree = LinearConstraint(self.matrix, trips, trips)
+        limits = Limits(np.zeros(self.count), self.high.astype(np.float64))
+        result = milp(cost, constraints=agree, bounds=limits)
+        if result.x is not None and self.whole and np.abs(result.x - np.rint(result.x)).max() > _NEARLY:
+            result = milp(cost, constraints=agree, bounds=limits, integrality=np.ones(self.count, np.int64))
         if result.x is None:
             raise contradiction()
-        return np.asarray(result.x[: self.count], np.float64)
+        return np.asarray(result.x, np.float64)
 
     def _holders(self) -> list[list[int]]:
         """Return by cell the equations it is in."""

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flowveil._risk.exact.sharp import sharpen
 from flowveil._risk.exact.unions import find_union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._arrays import IntArray
     from flowveil._risk.exact.bounds import Bounds
 
-_BELOW = 1e-3
 _MOST_SETS = 100  # found in one block
-_ROUNDS = 6  # of programs for many cells at once
+_LARGE = 2000  # cells of a block in which no more is sought than one set that no equation gives by itself
 
 
 class Told(NamedTuple):
@@ -24,6 +24,7 @@ class Told(NamedTuple):
 
     certain: tuple[tuple[tuple[int, ...], int, int], ...]  # disjoint sets of cells of 1 to k - 1: cells, least and most
     narrow: tuple[tuple[int, int, int], ...]  # cells with a narrow interval: cell, least and most
+    undecided: int  # how often it was not found out, of a cell or of all sets: that would take too long
 
 
 def find_told(bounds: Bounds, k: int, narrow: int, given: Sequence[tuple[int, ...]] = ()) -> Told:
@@ -32,56 +33,23 @@ def find_told(bounds: Bounds, k: int, narrow: int, given: Sequence[tuple[int, ..
     narrow: an interval of fewer numbers apart is told of, if it is below k in part. given: sets of cells whose trips
     were known before, so that they are no news.
     """
-    low, high, settled = _sharpen(bounds, k, narrow)
-    is_narrow = settled & (low < k) & (high > 0) & (high - low < narrow)
-    certain = _search(bounds, np.flatnonzero(settled & (high < k) & (high > 0)), k, given)
+    low, high, exact, undecided = sharpen(bounds, k, narrow)
+    is_narrow = exact & (low < k) & (high > 0) & (high - low < narrow)
+    certain, stopped = _search(bounds, np.flatnonzero(exact & (high < k) & (high > 0)), k, given)
     told = {cell for cells, _, _ in certain for cell in cells} | {cells[0] for cells in given if len(cells) == 1}
     return Told(
         tuple(certain),
         tuple(
             (cell, int(low[cell]), int(high[cell])) for cell in np.flatnonzero(is_narrow).tolist() if cell not in told
         ),
+        undecided + stopped,
     )
-
-
-def _sharpen(bounds: Bounds, k: int, narrow: int) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return intervals of cells, and of which they are exact; others are known to be neither narrow nor below k.
-
-    Two tables that agree with all equations show how wide an interval is at least: those of many cells are found at once.
-    """
-    low, high = bounds.low.copy(), bounds.high.copy()
-    if bounds.is_tree:
-        return low, high, np.ones(bounds.count, bool)
-    least, most = np.full(bounds.count, np.inf), np.full(bounds.count, -np.inf)
-
-    def is_open() -> BoolArray:
-        wide = (most - least > narrow - 1 + _BELOW) & (most > k - 1 + _BELOW)
-        return ~(wide | (low >= k) | (low == high))
-
-    def note(table: FloatArray) -> None:
-        np.minimum(least, table, out=least)
-        np.maximum(most, table, out=most)
-
-    for _ in range(_ROUNDS):
-        waiting = is_open()
-        if not waiting.any():
-            break
-        note(bounds.table(waiting.astype(np.float64)))
-        still = is_open()
-        note(bounds.table(-still.astype(np.float64), np.maximum(k, np.where(np.isfinite(least), least, 0) + narrow)))
-        if is_open().sum() > 0.9 * waiting.sum():
-            break
-    exact = low == high
-    for cell in np.flatnonzero(is_open()).tolist():
-        low[cell], high[cell] = bounds.interval([cell])
-        exact[cell] = True
-    return low, high, exact
 
 
 def _search(
     bounds: Bounds, small: IntArray, k: int, given: Sequence[tuple[int, ...]]
-) -> list[tuple[tuple[int, ...], int, int]]:
-    """Return disjoint sets of small cells with 1 to k - 1 trips; none only if there is no such set."""
+) -> tuple[list[tuple[tuple[int, ...], int, int]], bool]:
+    """Return disjoint sets of small cells with 1 to k - 1 trips, and whether the search for more was stopped."""
     found: list[tuple[tuple[int, ...], int, int]] = []
     known = set(given)
     left = set(small.tolist())
@@ -89,20 +57,20 @@ def _search(
         if 0 < trips < k and left.issuperset(row) and row not in known:
             found.append((row, trips, trips))
             left -= set(row)
-    while left and len(found) < _MOST_SETS:
+    while left and len(found) < _MOST_SETS and not (found and bounds.count > _LARGE):
         if not known and bounds.interval(sorted(left))[0] == 0:
             break
-        cells = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
-        if cells is None:
-            break
-        cells = _shrink(bounds, cells, known)
+        union = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
+        if not union:
+            return found, union is not None
+        cells = _shrink(bounds, union, known)
         least, most = bounds.interval(cells)
         if cells in known or not 1 <= least <= most < k:  # given, or an error of rounding
             known.add(cells)
             continue
         found.append((cells, least, most))
         left -= set(cells)
-    return found
+    return found, False
 
 
 def _shrink(bounds: Bounds, cells: list[int], known: set[tuple[int, ...]]) -> tuple[int, ...]:
