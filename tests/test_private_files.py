@@ -86,7 +86,9 @@ def everything(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "compare")) for name in PRIVATE]
+)
 def test_private(name, made, tmp_path, capsys):
     """Only the owner reads what shows private figures, whatever the habits of the shell."""
     words, files = start(name, made, tmp_path)
