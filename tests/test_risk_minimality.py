@@ -174,7 +174,13 @@ def test_a_nested_cut_may_stand_in_for_a_mosaic(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [{"method": "crosscut"}, {"min_tiles": 2}, {"loss": "reconstruction"}, {"unit": True, "remainders": True}],
+    [
+        {"method": "crosscut"},
+        {"min_tiles": 2},
+        {"loss": "reconstruction"},
+        {"unit": True, "remainders": True},
+        {"unit": True, "max_share": 0.5},
+    ],
     ids=str,
 )
 def test_it_does_not_apply_where_nothing_follows(options, tmp_path):

@@ -183,7 +183,7 @@ class TestPage:
             both = shown_map(page, ".compare")
             assert both.locator(".pair canvas").count() == 2
             assert "PRIVATE" in both.locator(".private-banner").inner_text()
-            assert "Private" in page.locator(".half-name").inner_text()
+            assert "Private" in page.locator(".compare .half-name").inner_text()
             page.get_by_text("Compare", exact=True).click()
             page.get_by_label("Method to compare with").select_option("crosscut")
             page.locator("#run-other").click()

@@ -72,7 +72,7 @@ function risk(findings: Finding[]): HTMLElement {
     element('h3', {text: 'Risk: what known attacks learn'}),
     element('p', {
       class: 'note',
-      text: 'As a stranger would who knows how the release was made. It holds: nothing was learned. It tells: something that the promise does not exclude. It breaks: do not publish.',
+      text: 'As a stranger would who knows how the release was made. It holds: nothing was learned. It tells: something that the promise does not exclude. It breaks: do not publish. Attacks that take minutes are not tried here; the command flowveil risk tries all.',
     }),
     ...rows.map(({question, verdict, figure, sentence, advice}) =>
       element(

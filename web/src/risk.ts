@@ -42,7 +42,7 @@ export class RiskView {
 
 function list({worst, findings}: RiskResult): HTMLElement {
   const rows = [...findings].sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
-  return h('div', {}, h('p', {class: 'lead-in'}, WORST[worst] ?? ''), ...rows.map(finding));
+  return h('div', {}, h('p', {class: 'lead-in'}, WORST[worst] ?? ''), ...rows.map(finding), h('p', {class: 'help'}, 'Attacks that take minutes are not tried here: ', h('code', {}, 'flowveil risk out --against TRIPS'), ' tries all.'));
 }
 
 function finding({question, verdict, figure, sentence, advice}: Finding): HTMLElement {

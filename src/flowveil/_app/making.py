@@ -14,6 +14,7 @@ from flowveil._app.words import in_words
 from flowveil._folder import read_files
 from flowveil._kinds import RECORDS
 from flowveil._report import make_map
+from flowveil._risk import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +111,7 @@ def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:
 def attack(tell: Tell, release: str, trips: str) -> dict[str, Json]:
     """Attack a release as a stranger would, and say what came of it. Private: claims are checked against the trips."""
     tell("attacking the release")
-    found = fv.risk(release, trips, progress=tell)
+    found = fv.risk(release, trips, attacks=QUICK, progress=tell)
     return {
         "worst": found.worst,
         "findings": [{name: in_words(text) for name, text in one.items()} for one in found.in_full()],

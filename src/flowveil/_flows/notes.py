@@ -46,10 +46,8 @@ def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str
         if _FEWEST_PAIRS <= len(counted.trips) == counted.rows - sum(counted.dropped.values()):
             others = [column for column in trips.available if column not in request.columns.values()]
             named = f" ({', '.join(others[:_SHOWN_ZONES])})" if others else ""
-            return [
-                "each row counts as one trip, but no pair of zones occurs twice, as in a table of counts; "
-                f"if a column{named} counts trips, say --columns count=COLUMN"
-            ]
+            seen = "each row counts as one trip, but no pair of zones occurs twice, as in a table of counts"
+            return [f"{seen}; if a column{named} counts trips, say --columns count=COLUMN"]
     return []
 
 

@@ -19,7 +19,7 @@ from flowveil._folder import (
 from flowveil._kinds.operations import check_options
 from flowveil._kinds.records import RECORDS
 from flowveil._report import choose_ground, make_private_report, make_report
-from flowveil._risk import risk
+from flowveil._risk import QUICK, risk
 from flowveil._trips import Trips
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def report(
     options = check_options(record.losses, files.kind, {"zones": zones, "columns": columns, "where": where})
     losses = record.losses(folder, trips, **options)
     losses["tables"] += _input(folder, trips, where)
-    losses["risk"] = risk(folder, trips, zones=zones, columns=columns, where=where).in_full()
+    losses["risk"] = risk(folder, trips, attacks=QUICK, zones=zones, columns=columns, where=where).in_full()
     return add_private(folder, check, make_private_report(record.show, files, losses))
 
 

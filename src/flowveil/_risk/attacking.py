@@ -77,7 +77,7 @@ class Risk:
     def in_full(self) -> list[dict[str, Json]]:
         """Return what a page shows of each finding: what was asked, and what came of it.
 
-        >>> fv.risk("release").in_full()[0]["question"]
+        >>> fv.risk("release", attacks="repeats").in_full()[0]["question"]
         'Does a flow tell how often one person traveled?'
         """
         asked = {attack.name: attack.question for attack in ATTACKS}

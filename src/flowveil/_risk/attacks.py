@@ -32,6 +32,7 @@ class Attack(NamedTuple):
     kinds: frozenset[Kind]
     run: Callable[[Case], Finding | None]  # None: it does not apply to this release
     needs_truth: bool = False
+    slow: bool = False  # it takes minutes, so that pages do not wait for it
 
 
 _FLOWS = frozenset({Kind.FLOWS})
@@ -43,10 +44,12 @@ ATTACKS = (
     Attack("minimality", "Which flows were not divided because of a small part?", _FLOWS, find_minimality),
     Attack("unicity", "Do a few known trips single somebody out?", _FLOWS, find_unicity, needs_truth=True),
     Attack("recovery", "Can movements be followed from step to step?", _FLOWS, find_recovery, needs_truth=True),
-    Attack("membership", "Can it be told that somebody is in the data?", _FLOWS, find_membership, needs_truth=True),
+    Attack("membership", "Can it be told that somebody is in the data?", _FLOWS, find_membership,
+           needs_truth=True, slow=True),
     Attack("support", "Is a place of a path that of one user?", _PATHS, find_support, needs_truth=True),
     Attack("absence", "Does a missing flow tell of a group, beside totals?", _FLOWS, find_absence),
     Attack("dominance", "Does one person make up a flow?", _FLOWS, find_dominance, needs_truth=True),
     Attack("homogeneity", "Does everybody from a place go to the same place?", _FLOWS, find_homogeneity),
     Attack("sensitive", "Does a flow pin down a sensitive place?", _FLOWS, find_sensitive),
 )  # fmt: skip
+QUICK = tuple(attack.name for attack in ATTACKS if not attack.slow)

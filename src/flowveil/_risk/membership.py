@@ -33,8 +33,8 @@ _SECONDS = 60.0  # after which no new round is begun: a round is one release wit
 _BOUND = 0.6  # area under the curve from which on it tells something; 0.5 is chance
 _SEED = 0
 _PROMISED = (
-    *("k_weight", "min_tiles", "max_share", "max_suppression"),
-    *("elsewhere", "totals", "remainders", "rounding"),
+    *("k_weight", "min_tiles", "max_share", "sensitive_tiles", "max_suppression"),
+    *("elsewhere", "totals", "remainders", "rounding", "protect_margins"),
 )
 _STEERED = ("loss", "max_gbar")  # are among the options of a method in manifests only
 
@@ -42,7 +42,9 @@ _STEERED = ("loss", "max_gbar")  # are among the options of a method in manifest
 def find_membership(case: Case) -> Finding | None:
     """Make releases with and without some persons, and guess from how busy their own trips look."""
     manifest = case.files.manifest
-    if manifest["promise"]["unit"] == "trip" or "areas_from" in manifest["options"]:
+    promise = manifest["promise"]
+    cannot = "areas_from" in manifest["options"] or ("sensitive_tiles" in promise and case.sensitive is None)
+    if promise["unit"] == "trip" or cannot:
         return None
     shadows = Shadows(case)
     targets = shadows.most_unique()[:_TARGETS]
@@ -173,4 +175,5 @@ def _asked(case: Case) -> Keywords:
     promise, typed = manifest["promise"], dict(manifest["options"].get("method_options", {}))
     asked: Keywords = {name: promise[name] for name in _PROMISED if name in promise}  # type: ignore[literal-required]
     asked |= {name: typed.pop(name) for name in _STEERED if name in typed}
+    asked |= {"sensitive": case.sensitive} if "sensitive_tiles" in promise else {}
     return {"method": manifest["method"], "k": promise["k"], "options": typed, **asked}

@@ -107,7 +107,7 @@ def _applies(manifest: Mapping[str, Json]) -> bool:
     """Whether the method divides wherever that is free, by tests of the crowd alone."""
     options, promise = manifest["options"], manifest["promise"]
     loss = options.get("method_options", {}).get("loss", _SMALLER_IS_FINER[0])
-    others = ("k_weight", "min_tiles", "shapes")  # other tests, which a part may fail
+    others = ("k_weight", "min_tiles", "max_share", "sensitive_tiles", "shapes")  # other tests, which a part may fail
     return (
         manifest["method"] in (_MOSAIC, _NESTED)
         and loss in _SMALLER_IS_FINER
@@ -123,8 +123,8 @@ def _divisions(case: Case) -> Divisions | None:
     options, promise, table = case.files.manifest["options"], case.files.manifest["promise"], case.files.tables[FLOWS]
     areas = {str(area) for end in ENDS for area in table[end].to_pylist()} - {ELSEWHERE}
     # A release beside another one is made in one tree, and does not say so.
-    in_one = any(name in promise for name in ("elsewhere", "totals", "protect_margins"))
-    one_tree = True if in_one else False if "remainders" in promise else None
+    single = any(name in promise for name in ("elsewhere", "totals", "protect_margins"))
+    one_tree = True if single else False if "remainders" in promise else None
     if options["grid"] is not None:
         return grid_divisions(options, areas, one_tree=one_tree)
     story = remembered(read_audit(case.folder))
