@@ -113,7 +113,7 @@ def small_problem(trips, **asked):
 def test_remainder_of_one_person_is_mended():
     """Finer flows would leave a crowd of which one person makes 6 of 7 trips: so all is one flow."""
     shared = [(1, person) for person in (0, 1)] * 5
-    problem = small_problem([*shared, *[(2, 2)] * 6, (2, 3)], k=2, max_share=0.5)
+    problem = small_problem([*shared, *[(2, 2)] * 6, (3, 3)], k=2, max_share=0.5)
 
     solution = find_method("mosaic").solve(replace(problem, remainders=True))
 
