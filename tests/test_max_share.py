@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import flowveil as fv
 from flowveil._flows import Measures
 from flowveil._methods import find_method
+from flowveil._places import Hierarchy
 from flowveil._problem import Problem, Requirement, share_kernels
 from tests import trees
 
@@ -98,6 +99,38 @@ def test_remainders_keep_the_share(problem):
         assert problem.requirement.is_crowd(measures).all()
         assert problem.requirement.is_shared(measures).all()
         assert int(problem.flows.trips[solution.group < 0].sum()) <= problem.budget
+
+
+def small_problem(trips, **asked):
+    """Return a problem of trips (origin, person) from the leaves 1, 2, 3 below a root to one destination."""
+    origins = Hierarchy.from_parents(np.array([-1, 0, 0, 0]), np.arange(4, dtype=np.uint64))[0]
+    destinations = Hierarchy.from_parents(np.array([-1]), np.zeros(1, np.uint64))[0]
+    rows = [(origin, 0, person) for origin, person in trips]
+    flows = trees.make_flows(origins, destinations, rows, np.zeros(10, np.int64), has_people=True)
+    return Problem(flows, Requirement(**asked), 0)
+
+
+def test_remainder_of_one_person_is_mended():
+    """Finer flows would leave a crowd of which one person makes 6 of 7 trips: so all is one flow."""
+    shared = [(1, person) for person in (0, 1)] * 5
+    problem = small_problem([*shared, *[(2, 2)] * 6, (3, 3)], k=2, max_share=0.5)
+
+    solution = find_method("mosaic").solve(replace(problem, remainders=True))
+
+    assert solution.origin.tolist() == [0]
+    without = replace(problem, requirement=Requirement(2), remainders=True)
+    assert len(find_method("mosaic").solve(without).origin) == 2
+
+
+def test_odkanon_leaves_out_a_flow_that_filtered_trips_break():
+    """Person 9 makes 1 of 8 trips of the flow; with two that were filtered before, 3 of 10: more than a quarter."""
+    trips = [(1, 0), (1, 1), (1, 2), (1, 9), (2, 4), (2, 5), (2, 6), (2, 7), (3, 9), (3, 9)]
+    options = {"levels": 0, "filter_budget": 0.34}
+
+    kept = find_method("odkanon").solve(small_problem(trips, k=5, max_share=0.3), **options)
+    left_out = find_method("odkanon").solve(small_problem(trips, k=5, max_share=0.25), **options)
+
+    assert (len(kept.origin), len(left_out.origin)) == (1, 0)
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5), SHARES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pandas as pd
 import pyarrow as pa
@@ -112,7 +113,9 @@ def check_shares(rows, share, divided, hierarchy):
 def tampered(city_trips, tmp_path_factory):
     """Return a release that bounds no share."""
     flows = fv.build_flows(city_trips, "h3:6", unit="person_id", hierarchy="h3")
-    return fv.anonymize(flows, k=3).write(tmp_path_factory.mktemp("tampered") / "out")
+    folder = fv.anonymize(flows, k=3).write(tmp_path_factory.mktemp("tampered") / "out")
+    folder.with_name("out.audit.json").unlink()  # which has hashes of the files
+    return folder
 
 
 def claim(folder, **more):
@@ -132,6 +135,19 @@ def test_verify_catches_a_share_that_is_only_claimed(tampered, city_trips):
     claim(tampered, max_share=0.3)
 
     with pytest.raises(fv.VerificationError, match="makes more than 30 % of its trips"):
+        fv.verify(tampered, city_trips)
+
+
+def test_verify_draws_the_line_where_the_largest_share_is(tampered, city_trips):
+    """The share of the person who makes most of a flow may be promised, and not a millionth less."""
+    claim(tampered, max_share=0.999)
+    (finding,) = fv.risk(tampered, city_trips, attacks="dominance").findings
+    worst = finding.details["worst_share"] * 1_000_000
+    claim(tampered, max_share=math.ceil(worst) / 1_000_000)
+    fv.verify(tampered, city_trips)
+
+    claim(tampered, max_share=(math.ceil(worst) - 1) / 1_000_000)
+    with pytest.raises(fv.VerificationError, match="of its trips"):
         fv.verify(tampered, city_trips)
 
 
@@ -169,6 +185,29 @@ def test_releases_with_a_share_verify(city_trips, tmp_path, options):
     assert (
         "No single value of person_id makes more than 30 % of the trips of a flow." in release.manifest["promise_text"]
     )
+
+
+def test_time_as_an_axis_keeps_the_share(city_trips, tmp_path):
+    """Where time is generalized like places, flows of every step and part of the day keep it too."""
+    flows = fv.build_flows(
+        city_trips, "h3:5", unit="person_id", hierarchy="h3", time_hierarchy="1h<part-of-day<day", timezone="UTC"
+    )
+
+    release = fv.anonymize(flows, k=3, max_share=0.3)
+
+    fv.verify(release.write(tmp_path / "out"), city_trips)
+    assert release.flows.num_rows > 1
+
+
+def test_frontier_keeps_the_share(city_trips):
+    """What a method reaches with a bounded share is never finer than without, at no trips left out and beyond."""
+    flows = fv.build_flows(city_trips, "h3:6", unit="person_id", hierarchy="h3")
+
+    plain, bounded = (fv.frontier(flows, k=5, points=5, max_share=share) for share in (None, 0.1))
+
+    finest = [min(curve["gbar"].to_pylist()) for curve in (plain, bounded)]
+    assert finest[0] <= finest[1]
+    assert not plain.table.equals(bounded.table)
 
 
 def test_mondrian_cuts_where_both_halves_keep_the_share(city_trips, tmp_path):

@@ -188,7 +188,7 @@ def test_a_report_of_a_release_that_was_replaced(made, tmp_path, monkeypatch):
         "report flows --against trips.parquet",
         "export flows --to geojson -o new",
         "reconstruct flows --zones zones.parquet",
-        "anonymize trips.parquet --grid h3:7 --unit person_id -o new --areas-from flows",
+        "anonymize trips.parquet --grid h3:6 --unit person_id -o new --areas-from flows",
         "anonymize trips.parquet --grid h3:7 --unit person_id -o flows --overwrite",
         "verify noisy",
         "query noisy",

@@ -721,3 +721,24 @@ def test_decimal_commas_and_meters_get_a_hint(tmp_path):
         fv.build_flows(tmp_path / "comma.csv", "h3:8")
     with pytest.raises(fv.InputError, match="look like meters"):
         fv.build_flows(meters, "h3:8")
+
+
+@pytest.mark.parametrize(("repeated", "noted"), [(False, True), (True, False)])
+def test_table_in_which_no_pair_occurs_twice(repeated, noted):
+    """Rows that are each a pair of zones of its own look like counts under a name nobody knows: that is said."""
+    ids = [f"z{number}" for number in range(6)]
+    zones = pa.table({"zone_id": ids, "lon": [4.5 + n / 10 for n in range(6)], "lat": [50.3] * 6})
+    pairs = [(one, other) for one in ids for other in ids if one != other]
+    rows = [*pairs, pairs[0]] if repeated else pairs
+    journeys = list(range(len(rows)))
+    table = pa.table({"origin": [o for o, _ in rows], "destination": [d for _, d in rows], "Journeys": journeys})
+
+    story = fv.build_flows(table, zones=zones, hierarchy="ward").provenance
+
+    assert any("Journeys" in sentence for sentence in story.notes) == noted
+
+
+def test_times_with_the_day_first_get_a_hint():
+    """Where no time can be used, the error says how times are written."""
+    with pytest.raises(fv.InputError, match="year first"):
+        fv.build_flows(points(start_time=["27/05/2008 19:45"] * 20), "h3:7", hierarchy="h3", time="1h")

@@ -8,6 +8,7 @@ import pytest
 
 import flowveil as fv
 from flowveil._risk import membership
+from flowveil._verify import manifest
 
 NAMES = ("person_id", "start_lon", "start_lat", "end_lon", "end_lat")
 
@@ -57,6 +58,13 @@ def test_what_cannot_be_published_tells_nothing(tmp_path):
     finding = attack(rows, tmp_path / "out", "mosaic", 6)
 
     assert (finding.verdict, finding.figure) == ("holds", 0.5)
+
+
+def test_shadows_are_made_with_all_that_was_asked():
+    """Every key of a promise is asked of shadow releases too, but for what follows from the trips and the method."""
+    given = {"kind", "k", "unit", "volumes", "areas", "weight", "shapes"}
+
+    assert {*manifest._PROMISE_KEYS, *manifest._MORE_PROMISE_KEYS} - given == set(membership._PROMISED)
 
 
 def test_curve_and_threshold():

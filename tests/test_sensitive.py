@@ -89,7 +89,7 @@ def touching(release, path):
         ("h3", {}),
         ("h3", {"elsewhere": True}),
         ("h3", {"method": "crosscut"}),
-        ("h3", {"method": "suppression", "max_suppression": None}),
+        ("h3", {"method": "suppression", "max_suppression": None, "elsewhere": True}),
         ("lattice", {}),
     ],
     ids=str,

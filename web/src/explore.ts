@@ -23,7 +23,7 @@ export const FIGURES: Figure[] = [
     better: 'less',
   },
   {
-    name: 'Blurred by',
+    name: 'Off by',
     meaning: 'mean distance from a tile, where a trip starts or ends, to the middle of its area',
     value: (run) => run.result.metrics?.gdm?.mean ?? null,
     show: (value) => (value === null ? '–' : meters(value)),

@@ -223,7 +223,7 @@ function pointsMap(store: Store): HTMLElement {
 }
 
 function card(point: Point, chosen: boolean, pick: () => void): HTMLElement {
-  const blur = point.metrics.gdm ? `blurred by ${meters(point.metrics.gdm.mean)}` : `${decimal(point.metrics.gbar)} tiles`;
+  const blur = point.metrics.gdm ? `off by ${meters(point.metrics.gdm.mean)}` : `${decimal(point.metrics.gbar)} tiles`;
   return h(
     'button',
     {type: 'button', class: chosen ? 'card-choice chosen' : 'card-choice', 'aria-pressed': chosen ? 'true' : 'false', onclick: pick},

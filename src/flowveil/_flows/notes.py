@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from flowveil._trips import Trips
 
 _SHOWN_ZONES = 10
+_FEWEST_PAIRS = 20  # of zones, from which on it is no accident that none occurs twice
 _MANY = 0.1  # share of rows from which on dropping them deserves a warning
 
 
@@ -31,17 +32,22 @@ def check_counted(counted: Aggregate, places: Places, *, strict: bool, filtered:
 def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) -> tuple[str, ...]:
     """Return sentences for the user."""
     hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
-    return (*_count_notes(trips, request), *places.report(), *_sentences(counted), *([hint] if hint else []))
+    return (*_count_notes(trips, request, counted), *places.report(), *_sentences(counted), *([hint] if hint else []))
 
 
-def _count_notes(trips: Trips, request: Request) -> list[str]:
-    """Say how many trips a row stands for, where the names of columns leave a doubt."""
+def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str]:
+    """Say how many trips a row stands for, where the names of columns or the rows leave a doubt."""
     if request.count and "count" not in trips.mapping:
         return [f"column {request.count!r} is read as the number of trips of a row (--columns count= if it is not)"]
     if request.by_zone and not request.count and not request.unit and "count" not in trips.mapping:
         for column in trips.available:
             if column.lower() in LOOKS_COUNTED:
                 return [f"each row counts as one trip; if column {column!r} counts trips, say --columns count={column}"]
+        if _FEWEST_PAIRS <= len(counted.trips) == counted.rows - sum(counted.dropped.values()):
+            others = [column for column in trips.available if column not in request.columns.values()]
+            named = f" ({', '.join(others[:_SHOWN_ZONES])})" if others else ""
+            seen = "each row counts as one trip, but no pair of zones occurs twice, as in a table of counts"
+            return [f"{seen}; if a column{named} counts trips, say --columns count=COLUMN"]
     return []
 
 
@@ -65,6 +71,8 @@ def _extra_hint(counted: Aggregate, places: Places) -> str | None:
         return "coordinates are longitude and latitude in degrees: these look like meters or another unit"
     if counted.swapped:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
+    if 2 * counted.dropped.get("no usable time", 0) > counted.rows:
+        return "times are written year first, e.g. 2024-05-27 19:45:00, or 2024-05-27T19:45:00Z"
     if counted.unknown_zones and isinstance(places, Zones):
         return places.hint_for(counted.unknown_zones)
     return None

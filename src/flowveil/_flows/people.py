@@ -94,10 +94,11 @@ def _trips_by_group(people: People | Crowds, group: IntArray) -> tuple[IntArray,
     if people.trips is None:
         raise InputError("how many trips each person makes is not known", "build the flows from trips with a unit")
     key, persons, inside = _keys(people, group)
-    distinct, visit = np.unique(key, return_inverse=True)
-    trips = np.zeros(len(distinct), np.int64)
-    np.add.at(trips, visit, people.trips[inside])
-    return *np.divmod(distinct, persons), trips
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])) if len(key) else np.zeros(0, np.int64)
+    trips = people.trips[inside][order].astype(np.int64)
+    return *np.divmod(key[first], persons), np.add.reduceat(trips, first) if len(first) else trips
 
 
 def _keys(people: People | Crowds, group: IntArray) -> tuple[IntArray, int, BoolArray]:

@@ -106,7 +106,7 @@ def _frontier(flows: Flows, manifest: Manifest) -> list[list[float]] | None:
     typed.pop("max_gbar", None)
     if find_method(manifest["method"]).frontier is None or any(
         name in promise
-        for name in ("remainders", "hidden_choice")  # which it does not follow
+        for name in ("remainders", "hidden_choice", "sensitive_tiles")  # which it does not follow
     ):
         return None
     try:

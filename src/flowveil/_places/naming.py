@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,6 +14,8 @@ from flowveil._places.geodesy import square_kilometers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from scipy.spatial import KDTree
 
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._folder import Json
@@ -113,10 +115,7 @@ class PlaceNames:
 
 def _nearest(gazetteer: Gazetteer, lon: FloatArray, lat: FloatArray) -> list[str | None]:
     """Return how to call points after the nearest place of a gazetteer."""
-    from scipy.spatial import KDTree  # noqa: PLC0415  slow to import
-
-    tree = KDTree(_on_sphere(gazetteer.lon, gazetteer.lat))
-    place: IntArray = np.asarray(tree.query(_on_sphere(lon, lat))[1], np.int64)
+    place: IntArray = np.asarray(_tree_of(gazetteer).query(_on_sphere(lon, lat))[1], np.int64)
     place_lon, place_lat, here_lon, here_lat = np.radians([gazetteer.lon[place], gazetteer.lat[place], lon, lat])
     east, north = here_lon - place_lon, here_lat - place_lat
     chord = np.sin(north / 2) ** 2 + np.cos(place_lat) * np.cos(here_lat) * np.sin(east / 2) ** 2
@@ -130,6 +129,14 @@ def _nearest(gazetteer: Gazetteer, lon: FloatArray, lat: FloatArray) -> list[str
         _away(plain(gazetteer.names[number]), far, _DIRECTIONS[direction])
         for number, far, direction in zip(place.tolist(), kilometers.tolist(), sector.tolist(), strict=True)
     ]
+
+
+@lru_cache(maxsize=2)
+def _tree_of(gazetteer: Gazetteer) -> KDTree:
+    """Return what finds the nearest place; the last ones are remembered, as each end of each release asks."""
+    from scipy.spatial import KDTree  # noqa: PLC0415  slow to import
+
+    return KDTree(_on_sphere(gazetteer.lon, gazetteer.lat))
 
 
 def _away(place: str | None, kilometers: float, direction: str) -> str | None:

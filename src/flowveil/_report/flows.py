@@ -16,6 +16,7 @@ from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.findings import ERROR
 from flowveil._report.hours import amounts_of
 from flowveil._report.keys import AMOUNTS, find_keys
+from flowveil._report.reach import mean_reach
 from flowveil._report.scene import NOWHERE, Scene, Spread, significant
 
 if TYPE_CHECKING:
@@ -233,12 +234,15 @@ def _spread(scene: Scene) -> list[Figure]:
 
 
 def blur(scene: Scene) -> list[Figure]:
-    """Return how far a place in an area is from its middle, were areas round: a mean over both ends of all trips."""
+    """Return how far a place in an area is from its middle: a mean over all ends of trips that have an outline."""
     reached = scene.destination != NOWHERE
     ends = np.concatenate([scene.origin, scene.destination[reached]])
     trips = np.maximum(np.concatenate([scene.volume, scene.volume[reached]]), 0).astype(np.float64)
-    meters = 1000 * 2 / 3 * np.sqrt(scene.sizes[ends] / np.pi)
-    return [Figure("blur_meters", "m from the middle of an area to a place in it, mean", weighted_mean(meters, trips))]
+    meters = mean_reach(scene.shapes, scene.lon, scene.lat, scene.sizes)[ends]
+    known = 1.0 if not trips.sum() else float(trips[np.isfinite(meters)].sum() / trips.sum())
+    but = "" if known == 1 else f" (of the {100 * known:.0f} % of ends that have an outline)"
+    meaning = f"m from the middle of an area to a place in it, mean{but}"
+    return [Figure("blur_meters", meaning, weighted_mean(meters, trips))]
 
 
 def error(scene: Scene) -> list[Figure]:

@@ -129,8 +129,8 @@ def _where(options: Mapping[str, Json]) -> list[str]:
     parts = []
     if options.get("grid"):
         parts.append(_option("grid", options["grid"]))
-        if options.get("hierarchy") == "h3-binary":
-            parts.append("--hierarchy h3-binary")
+        if options.get("hierarchy") is not None:
+            parts.append(_option("hierarchy", options["hierarchy"]))
     elif options.get("hierarchy") is not None:
         parts += ["--zones ZONES", _option("hierarchy", options["hierarchy"])]
     if options.get("bbox"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowveil._folder import AREAS, Kind, read_files
+from flowveil._folder import AREAS, Kind, most_error, read_files
 from flowveil._risk.exact.bounds import Bounds
 from flowveil._risk.exact.certain import find_told
 from flowveil._risk.exact.equations import list_figures, reduce_equations
@@ -18,6 +18,7 @@ from flowveil._risk.finding import BREAKS, HOLDS, TELLS, Finding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flowveil._arrays import IntArray
     from flowveil._folder import Files, Json
     from flowveil._risk.case import Case
     from flowveil._risk.exact.certain import Told
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from flowveil._risk.exact.layers import Layer
 
 NAME = "exact"
+LOWER_BOUND = "lower-bound"
 _MOST_EXAMPLES = 10
 
 
@@ -39,6 +41,8 @@ class _Known(NamedTuple):
 
 def find_exact(case: Case) -> Finding | None:
     """Find groups of 1 to k - 1 trips that follow from all that is published, and narrow intervals."""
+    if case.files.manifest["promise"].get("volumes") not in {"exact", LOWER_BOUND}:
+        return None  # numbers were rounded or changed: they are no sums of trips
     known = _gather(case)
     k = min(int(files.manifest["promise"]["k"]) for files in known.releases)
     if k < 2:
@@ -79,6 +83,8 @@ def _alone(files: Files) -> str | None:
     promise = files.manifest["promise"]
     if "shapes" in promise:
         return "areas are rectangles of degrees"
+    if most_error(promise):
+        return "numbers are rounded or changed"
     return "volumes are lower bounds" if promise.get("volumes") != "exact" else None
 
 
@@ -106,16 +112,15 @@ def _solve(
     blocks: Sequence[Block], figures: Figures, given: int, k: int, narrow: int
 ) -> tuple[list[tuple[Block, Told]], Counter[str]]:
     """Return what blocks tell, and how many were solved in which way; equal ones are solved once."""
-    live = {atom for block in blocks for cell in block.cells for atom in cell} if given < len(figures.atoms) else set()
-    news = [frozenset(atoms.tolist()) & live for atoms in figures.atoms[given:]]
+    before = _given_cells(blocks, figures.atoms[given:])
     known: dict[object, tuple[Told, str]] = {}
     told, solved = [], Counter[str]()
-    for block in blocks:
-        before = _given_cells(block, news) if news else []
-        key = (block.rows, block.trips, tuple(before))
+    for number, block in enumerate(blocks):
+        no_news = sorted(before.get(number, ()))
+        key = (block.rows, block.trips, tuple(no_news))
         if key not in known:
             bounds = Bounds(block)
-            known[key] = find_told(bounds, k, narrow, before), bounds.how
+            known[key] = find_told(bounds, k, narrow, no_news), bounds.how
         found, how = known[key]
         solved[how] += 1
         if any(found):
@@ -123,14 +128,25 @@ def _solve(
     return told, solved
 
 
-def _given_cells(block: Block, news: Sequence[frozenset[int]]) -> list[tuple[int, ...]]:
-    """Return the sets of cells of a block that were given as one figure of a table."""
-    sets = []
-    for atoms in news:
-        inside = tuple(number for number, cell in enumerate(block.cells) if atoms.issuperset(cell))
-        if inside and sum(len(block.cells[number]) for number in inside) == len(atoms):
-            sets.append(inside)
-    return sorted(set(sets))
+def _given_cells(blocks: Sequence[Block], given: Sequence[IntArray]) -> dict[int, set[tuple[int, ...]]]:
+    """Return by block the sets of its cells that were given as one figure of a table, by its atoms."""
+    if not given:
+        return {}
+    place = {
+        atom: (number, cell)
+        for number, block in enumerate(blocks)
+        for cell, atoms in enumerate(block.cells)
+        for atom in atoms
+    }
+    sets: dict[int, set[tuple[int, ...]]] = {}
+    for atoms in given:
+        spots = [place[atom] for atom in atoms.tolist() if atom in place]  # the others are known to be empty
+        cells = sorted(set(spots))
+        number = cells[0][0] if cells else 0
+        whole = sum(len(blocks[block].cells[cell]) for block, cell in cells)
+        if cells and cells[-1][0] == number and whole == len(spots):
+            sets.setdefault(number, set()).add(tuple(cell for _, cell in cells))
+    return sets
 
 
 def _finding(
@@ -145,24 +161,23 @@ def _finding(
     certain = sum(len(found.certain) for _, found in told)
     close = sum(len(found.narrow) for _, found in told)
     persons = Persons(known.layers, figures)
-    examples: list[Json] = [
-        persons.describe(block, cells, least, most) for block, found in told for cells, least, most in found.certain
-    ][:_MOST_EXAMPLES]
+    shown = [(block, *found_set) for block, found in told for found_set in found.certain][:_MOST_EXAMPLES]
+    examples: list[Json] = [persons.describe(*found_set) for found_set in shown]
     loose = solved["linear"]
     undecided = sum(found.undecided for _, found in told)
     verdict = BREAKS if certain else TELLS if close or undecided else HOLDS
     sentences = {
-        BREAKS: f"{certain:,} groups of 1 to {k - 1} trips are certain for whoever adds and subtracts what is published"
-        + (f": {examples[0]['where']} has {_range(examples[0]['trips'])}." if examples else "."),
-        TELLS: f"No group of 1 to {k - 1} trips is certain, but {close:,} hidden parts that may have fewer than {k} "
-        f"are known to within {narrow - 1}.",
+        BREAKS: f"At least {certain:,} groups of 1 to {k - 1} trips are certain for whoever adds and subtracts what is "
+        "published" + (f": {examples[0]['where']} has {_range(examples[0]['trips'])}." if examples else "."),
+        TELLS: f"No group of 1 to {k - 1} trips was found to be certain; {close:,} hidden parts that may have fewer "
+        f"than {k} are known to within {narrow - 1}.",
         HOLDS: f"Sums and differences of all {len(figures.trips):,} figures tell of no group of 1 to {k - 1} trips.",
     }
     sentence = sentences[verdict]
     if loose:
         sentence += f" In {loose:,} parts that hang together fractions of trips were allowed: more may follow there."
     if undecided:
-        sentence += f" {undecided:,} hidden parts were not looked at one by one: that would take too long."
+        sentence += f" {undecided:,} questions about hidden parts were left open: they would take too long."
     if known.left_out:
         sentence += f" Not laid over the release: {', '.join(known.left_out)}."
     return Finding(

@@ -28,9 +28,10 @@ class Bounds:
     """Intervals of cells of one block.
 
     propagated: where no cells and equations form a ring, going from equation to equation finds the exact intervals of
-    cells, and linear programs those of sets. network: every cell is in two equations at most, and the equations fall into two kinds of which no cell is in two:
-    then corners of what is possible are whole, and linear programs are exact. Otherwise small blocks are solved in whole
-    numbers; of others intervals may be wider than the exact ones, and never narrower.
+    cells, and linear programs those of sets. network: every cell is in two equations at most, and the equations fall
+    into two kinds of which no cell is in two: then corners of what is possible are whole, and linear programs are
+    exact. Otherwise small blocks are solved in whole numbers; of others intervals may be wider than the exact ones,
+    and never narrower.
     """
 
     def __init__(self, block: Block) -> None:
@@ -95,7 +96,7 @@ class Bounds:
         limits = Limits(np.zeros(self.count), self.high.astype(np.float64))
         result = milp(cost, constraints=agree, bounds=limits)
         if result.x is not None and self.whole and np.abs(result.x - np.rint(result.x)).max() > _NEARLY:
-            result = milp(cost, constraints=agree, bounds=limits, integrality=np.ones(self.count))
+            result = milp(cost, constraints=agree, bounds=limits, integrality=np.ones(self.count, np.int64))
         if result.x is None:
             raise contradiction()
         return np.asarray(result.x, np.float64)

@@ -24,7 +24,7 @@ class Told(NamedTuple):
 
     certain: tuple[tuple[tuple[int, ...], int, int], ...]  # disjoint sets of cells of 1 to k - 1: cells, least and most
     narrow: tuple[tuple[int, int, int], ...]  # cells with a narrow interval: cell, least and most
-    undecided: int  # cells of which it was not found out: that would take too long
+    undecided: int  # how often it was not found out, of a cell or of all sets: that would take too long
 
 
 def find_told(bounds: Bounds, k: int, narrow: int, given: Sequence[tuple[int, ...]] = ()) -> Told:
@@ -35,21 +35,21 @@ def find_told(bounds: Bounds, k: int, narrow: int, given: Sequence[tuple[int, ..
     """
     low, high, exact, undecided = sharpen(bounds, k, narrow)
     is_narrow = exact & (low < k) & (high > 0) & (high - low < narrow)
-    certain = _search(bounds, np.flatnonzero(exact & (high < k) & (high > 0)), k, given)
+    certain, stopped = _search(bounds, np.flatnonzero(exact & (high < k) & (high > 0)), k, given)
     told = {cell for cells, _, _ in certain for cell in cells} | {cells[0] for cells in given if len(cells) == 1}
     return Told(
         tuple(certain),
         tuple(
             (cell, int(low[cell]), int(high[cell])) for cell in np.flatnonzero(is_narrow).tolist() if cell not in told
         ),
-        undecided,
+        undecided + stopped,
     )
 
 
 def _search(
     bounds: Bounds, small: IntArray, k: int, given: Sequence[tuple[int, ...]]
-) -> list[tuple[tuple[int, ...], int, int]]:
-    """Return disjoint sets of small cells with 1 to k - 1 trips; none only if there is no such set."""
+) -> tuple[list[tuple[tuple[int, ...], int, int]], bool]:
+    """Return disjoint sets of small cells with 1 to k - 1 trips, and whether the search for more was stopped."""
     found: list[tuple[tuple[int, ...], int, int]] = []
     known = set(given)
     left = set(small.tolist())
@@ -60,17 +60,17 @@ def _search(
     while left and len(found) < _MOST_SETS and not (found and bounds.count > _LARGE):
         if not known and bounds.interval(sorted(left))[0] == 0:
             break
-        cells = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
-        if cells is None:
-            break
-        cells = _shrink(bounds, cells, known)
+        union = find_union(bounds, sorted(left), k, [cells for cells in known if left.issuperset(cells)])
+        if not union:
+            return found, union is not None
+        cells = _shrink(bounds, union, known)
         least, most = bounds.interval(cells)
         if cells in known or not 1 <= least <= most < k:  # given, or an error of rounding
             known.add(cells)
             continue
         found.append((cells, least, most))
         left -= set(cells)
-    return found
+    return found, False
 
 
 def _shrink(bounds: Bounds, cells: list[int], known: set[tuple[int, ...]]) -> tuple[int, ...]:

@@ -147,8 +147,8 @@ def _block(rows: Iterable[_Row]) -> Block:
     for atom, where in occurs.items():
         cells.setdefault(tuple(where), []).append(atom)
     inside: list[list[int]] = [[] for _ in rows]
-    for cell, where in enumerate(sorted(cells)):
-        for number in where:
+    for cell, members in enumerate(sorted(cells)):
+        for number in members:
             inside[number].append(cell)
     return Block(
         tuple(map(tuple, inside)),

@@ -24,7 +24,7 @@ class Axis(NamedTuple):
 
     number: dict[Part, int]  # of a part
     classes: list[IntArray]  # by number of a part: those in it, ascending
-    count: int  # the last class lies outside of all parts but everywhere
+    size: int  # how many classes there are: the last class lies outside of all parts but everywhere
 
 
 def cut_axis(parts: Sequence[Part], resolution: int | None = None) -> Axis:
@@ -127,7 +127,8 @@ class _Boxes:
             volume = np.multiply.outer(volume, np.append(np.diff(edge.astype(np.float64)), 0))
         number = np.searchsorted(self.values, self.sign.ravel())
         number[self.sign.ravel() == 0] = len(self.values)
-        return np.bincount(number, weights=volume.ravel(), minlength=len(self.values) + 1)[: len(self.values)]
+        sums = np.bincount(number, weights=volume.ravel(), minlength=len(self.values) + 1)
+        return np.asarray(sums[: len(self.values)], np.float64)
 
 
 def _is_mixed(areas: Sequence[str], resolution: int) -> bool:

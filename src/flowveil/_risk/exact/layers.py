@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from flowveil._arrays import texts
 from flowveil._errors import InputError
@@ -15,6 +14,8 @@ from flowveil._risk.exact.moments import read_moments
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+
+    import pyarrow as pa
 
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._folder import Files
@@ -68,9 +69,10 @@ def read_layers(files: Files, source: str) -> list[Layer]:
     """Return the layers of a release of flows: its flows, and its totals over groups if it has some."""
     table, options = files.tables[FLOWS], files.manifest["options"]
     promise = files.manifest["promise"]
-    keys = key_columns(table, files.manifest)
-    if any(table[name].null_count for name in (*SIDES, "trips")):
+    needed = {*SIDES, "trips"}
+    if not needed <= set(table.column_names) or "k" not in promise or any(table[name].null_count for name in needed):
         raise InputError(f"the release {source!r} is not complete", "flowveil verify says what is wrong")
+    keys = key_columns(table, files.manifest)
     groups = [name for name in keys if name not in TIMES or name in (options.get("by") or [])]
     slots: dict[str, list[Part]] = {}
     for name in groups:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._folder import AREAS, SIDES, TIMES, key_columns
 from flowveil._folder import FLOWS as FLOWS_FILE
@@ -24,7 +25,7 @@ from flowveil._risk.exact.moments import place_moments, steps_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flowveil._arrays import ArrowTable
+    from flowveil._arrays import ArrowTable, ChunkedColumn
     from flowveil._folder import Files
     from flowveil._risk.exact.layers import Part
 
@@ -100,10 +101,10 @@ class _Places:
         if "members" in tables[0].column_names:
             self._members = {}
             for table in tables:
-                members = table["members"].to_pylist()
+                members: list[list[str] | None] = table["members"].to_pylist()
                 self._members |= {zone: frozenset([zone]) for names in members for zone in names or []}
             for table in tables:
-                named = zip(table["area"].to_pylist(), table["members"].to_pylist(), strict=True)
+                named = zip(texts(table["area"]), table["members"].to_pylist(), strict=True)
                 self._members |= {area: frozenset(names) for area, names in named if names is not None}
 
     def part(self, area: str | None) -> Part:
@@ -181,7 +182,7 @@ def _read_csv(path: Path) -> pa.Table:
     return pa.csv.read_csv(path, parse_options=split, convert_options=text)
 
 
-def _texts(column: pa.ChunkedArray) -> list[str | None]:
+def _texts(column: ChunkedColumn) -> list[str | None]:
     """Return values as text, None for those that are missing."""
     if pa.types.is_floating(column.type):
         column = column.cast(pa.int64())

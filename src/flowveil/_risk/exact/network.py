@@ -1,9 +1,9 @@
 """Blocks that are networks: equations are nodes, a cell leads from an equation of one kind to one of the other.
 
-A cell that is in one equation leads from or to a node more. Tables that agree with all equations then differ by flows in a
-circle: more on cells that are followed, less on those that are walked backwards, which is possible as long as they
-have trips. So from one table the exact interval of a cell is found by two maximum flows; and if trips can go
-in a wide circle through a cell, its interval is wide, which strong components tell of all cells at once.
+A cell that is in one equation leads from or to a node more. Tables that agree with all equations then differ by flows
+in a circle: more on cells that are followed, less on those that are walked backwards, which is possible as long as they
+have trips. So from one table the exact interval of a cell is found by two maximum flows; and if many trips can go in
+a circle through a cell, its interval is wide, which strong components tell of all cells at once.
 """
 
 from __future__ import annotations

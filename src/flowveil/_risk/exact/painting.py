@@ -1,7 +1,7 @@
 """Atoms: the coarsest parts of all trips such that every figure is a sum of some of them.
 
-For each time and group, all pairs of classes of places are painted with the figure of each layer that counts them: large
-figures first, so that of several the smallest is seen. Pairs with the same figures in all layers are one atom.
+For each time and group, all pairs of classes of places are painted with the figure of each layer that counts them:
+large figures first, so that of several the smallest is seen. Pairs with the same figures in all layers are one atom.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Slots:
 
     @classmethod
     def of(cls, layer: Layer) -> _Slots:
-        """Number the times and groups of a layer."""
+        """Give numbers to the times and groups of a layer."""
         number: dict[tuple[object, ...], list[int]] = {}
         keys = zip(*layer.slots.values(), strict=True) if layer.slots else itertools.repeat((), len(layer))
         for row, key in enumerate(keys):
@@ -82,7 +82,7 @@ def _combinations(layers: Sequence[Layer], slots: Sequence[_Slots]) -> set[Slots
     names = list(dict.fromkeys(axis for layer in layers for axis in layer.slots))
     axes = {name: cut_axis([part for layer in layers for part in layer.slots.get(name, [])]) for name in names}
     held: list[dict[int, list[int]]] = []  # by layer and cell: the slots that hold it
-    shape = tuple(axes[name].count for name in names)
+    shape = tuple(axes[name].size for name in names)
     for layer_slots in slots:
         of_cell: dict[int, list[int]] = {}
         for slot, key in enumerate(layer_slots.keys):
@@ -92,8 +92,8 @@ def _combinations(layers: Sequence[Layer], slots: Sequence[_Slots]) -> set[Slots
             for cell in cells.tolist():
                 of_cell.setdefault(cell, []).append(slot)
         held.append(of_cell)
-    cells = set().union(*held)
-    return {tuple(tuple(of_cell.get(cell, ())) for of_cell in held) for cell in cells}
+    every = set[int]().union(*held)
+    return {tuple(tuple(of_cell.get(cell, [])) for of_cell in held) for cell in every}
 
 
 class _Painted(NamedTuple):
@@ -127,7 +127,7 @@ def _order(layers: Sequence[Layer], figures: Sequence[IntArray], ground: Sequenc
             for layer, some in zip(layers, figures, strict=True)
         ]
         used = sorted({number for numbers in part for number in numbers} - {axis.number[None]})
-        local, count = merge([axis.classes[number] for number in used], axis.count)
+        local, count = merge([axis.classes[number] for number in used], axis.size)
         place = dict(zip(used, local, strict=True)) | {axis.number[None]: np.arange(count)}
         sides.append([[place[number] for number in numbers] for numbers in part])
         counts.append(count)
@@ -137,8 +137,8 @@ def _order(layers: Sequence[Layer], figures: Sequence[IntArray], ground: Sequenc
         rest = layer.rest[some] if len(layer.rest) else np.zeros(len(some), bool)
         order = np.lexsort((-size, ~rest)) if len(some) else np.zeros(0, np.int64)
         ordered.append(some[order])
-        for side in sides:
-            side[row] = [side[row][place] for place in order.tolist()]
+        for classes in sides:
+            classes[row] = [classes[row][place] for place in order.tolist()]
     return _Painted(ordered, sides[0], sides[1], counts[0], counts[1])
 
 
@@ -161,5 +161,4 @@ def _strip(painted: _Painted, start: int, end: int) -> IntArray:
         largest *= len(origins) + 1
     _, example = np.unique(code, return_index=True)
     atoms = np.column_stack([canvas[example] for canvas in canvases]).astype(np.int64)
-    inside: IntArray = atoms[(atoms != NONE).any(axis=1)]
-    return inside
+    return np.asarray(atoms[(atoms != NONE).any(axis=1)], np.int64)

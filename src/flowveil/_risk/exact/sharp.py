@@ -1,4 +1,4 @@
-"""Intervals of the cells of a block, exact where they are narrow or below k; of all others it is shown that they are not.
+"""Intervals of the cells of a block, exact where they are narrow or below k; of others it is shown that they are not.
 
 Two tables that agree with all equations show how wide an interval is at least. Tables are sought that do so for many
 cells at once; only cells that remain are looked at one by one.
@@ -52,7 +52,7 @@ class _Search:
     def is_open(self) -> BoolArray:
         """Return the cells of which it must still be found out."""
         low, high = self.bounds.low, self.bounds.high
-        return ~(self.wide | (low >= self.k) | (low == high))
+        return np.asarray(~(self.wide | (low >= self.k) | (low == high)), bool)
 
     def note(self, table: FloatArray) -> None:
         """Learn from a table."""

@@ -1,9 +1,9 @@
 """A union of cells that holds somebody for certain, but fewer than a crowd, if there is one.
 
-In a network, and where blocks are large, one program finds it. The most trips of a set are, by the duality of linear programs,
-the least sum of equations that covers it; the fewest are the largest sum of equations within it. So what is sought is a
-set, a covering sum below k, and a sum within the set above 0. In other blocks whole numbers may tell more: there a set
-is guessed that fits some tables, and every table that it does not fit is kept for the next guess.
+In a network, and where blocks are large, one program finds it. The most trips of a set are, by the duality of linear
+programs, the least sum of equations that covers it; the fewest are the largest sum of equations within it. So what is
+sought is a set, a covering sum below k, and a sum within the set above 0. In other blocks whole numbers may tell more:
+there a set is guessed that fits some tables, and every table that it does not fit is kept for the next guess.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 _MOST_TIMES = 8  # an equation is added or taken away
 _ABOVE_NOBODY = 0.3  # the fewest trips of a set are whole: any number above 0 will do, and this is no error of rounding
 _BELOW = 1e-3
+_MOST_SECONDS, _STOPPED = 60.0, 1  # for one program, and what SciPy says of one that was stopped
 
 
 def find_union(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, ...]]) -> list[int] | None:
-    """Return some of the cells that hold 1 to k - 1 trips together and contain no known set; None if there are none."""
+    """Return some of the cells that hold 1 to k - 1 trips together and contain no known set; None if there are none.
+
+    An empty list: it was not found out in time.
+    """
     return _guess(bounds, small, k, known) if bounds.whole else _solve(bounds, small, k, known)
 
 
@@ -37,7 +41,7 @@ def _guess(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, 
     ones = np.ones(len(small))
     fits.append(LinearConstraint(ones[None], 1, np.inf))
     while True:
-        result = milp(ones, constraints=fits, integrality=ones, bounds=Limits(0 * ones, ones))
+        result = milp(ones, constraints=fits, integrality=np.ones(len(small), np.int64), bounds=Limits(0 * ones, ones))
         if result.x is None:
             return None
         cells = [cell for cell, value in zip(small, result.x, strict=True) if value > 0.5]
@@ -75,9 +79,10 @@ def _solve(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, 
     result = milp(
         is_set,
         constraints=constraints,
-        integrality=is_set,
+        integrality=is_set.astype(np.int64),
         bounds=Limits(np.where(is_set > 0, 0, -_MOST_TIMES), np.where(is_set > 0, 1, _MOST_TIMES)),
+        options={"time_limit": _MOST_SECONDS},
     )
     if result.x is None:
-        return None
+        return [] if result.status == _STOPPED else None
     return [cell for cell, value in zip(small, result.x[:size], strict=True) if value > 0.5]
