@@ -27,6 +27,11 @@ export function count(amount: number, plural: string): string {
   return `${show(amount)} ${amount === 1 ? singular(plural) : plural}`;
 }
 
+// Seconds since 1970 as a reader writes them, in UTC; seconds only where there are any.
+export function moment(seconds: number): string {
+  return new Date(1000 * seconds).toISOString().replace('T', ' ').slice(0, seconds % 60 ? 19 : 16);
+}
+
 export function singular(plural: string): string {
   return plural.replace(/s$/, '');
 }

@@ -63,7 +63,9 @@ class Content:
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
-            "findings": findings(self.scene),
+            "findings": findings(
+                self.scene, grid=bool(self.manifest["options"].get("grid")), users=self.words.get("persons", "users")
+            ),
         }
 
 

@@ -29,10 +29,10 @@ _NOISE = (
     "place is hatched where noise alone could make as much. Counts can be negative."
 )
 _LIKELY = "A place answers with a range: from what lies in areas inside it to what lies in all areas that touch it."
-_SURE = (
-    "A place answers “about 1,300 {amount} leave here (1,100 to 14,000 are sure)”: at least those of areas inside it, "
-    "at most those of all areas that touch it; about, by how much of each area lies in it. Trips that were left "
-    "out are in none of them."
+_BETWEEN = (
+    "A place answers “about 1,300 published {amount} leave here (between 1,100 and 14,000)”: at least those of areas "
+    "inside it, at most those of all areas that touch it, or may touch it since they have no outline; about, by how "
+    "much of each area lies in it. Trips that were left out are in none of these numbers."
 )
 
 
@@ -49,5 +49,5 @@ def reading(numbers: Mapping[str, Json], words: Mapping[str, str]) -> list[str]:
     elif numbers["promise"]["kind"] == NOISE:
         more = [_NOISE, _LIKELY]
     else:
-        more = [_SURE, *([_REMAINDERS] if "remainders" in numbers["promise"] else [])]
+        more = [_BETWEEN, *([_REMAINDERS] if "remainders" in numbers["promise"] else [])]
     return [sentence.format(amount=words["amount"]) for sentence in (_DENSITY, _SCALE, *more)]
