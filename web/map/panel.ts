@@ -190,13 +190,14 @@ export class Panel implements View {
       );
     place.append(
       element('h3', {text: `${count(size.size, 'groups')} ${state.choice[0] === ALL ? '' : 'at this time'}`}),
-      element('table', {class: 'rows'}, header(['group', 'users', 'samples']), body),
+      element('table', {class: 'rows'}, header(['group', explorer.words.persons ?? 'users', 'samples']), body),
     );
     if (listed.length > LISTED) place.append(element('p', {class: 'muted', text: `and ${show(listed.length - LISTED)} more`}));
   }
 
   private groupPanel(explorer: Explorer, place: HTMLElement, group: number): void {
-    const {scene, state} = explorer,
+    const {scene, state, words} = explorer,
+      users = words.persons ?? 'users',
       samples = explorer.samplesOf(group),
       body = element('tbody', {}),
       last = scene.keys[0].values.length - 1,
@@ -218,8 +219,8 @@ export class Panel implements View {
       element(
         'div',
         {class: 'place-head'},
-        element('p', {class: 'big', id: 'group-users', text: `Group ${group}: ${count(scene.volume[samples[0]], 'users')}`}),
-        element('p', {class: 'muted', text: `${count(samples.length, 'samples')}: at least one of the users was in each box in its time`}),
+        element('p', {class: 'big', id: 'group-users', text: `Group ${group}: ${count(scene.volume[samples[0]], users)}`}),
+        element('p', {class: 'muted', text: `${count(samples.length, 'samples')}: at least one of the ${users} was in each box in its time`}),
         clear(explorer),
       ),
       element('table', {class: 'rows'}, header(['begins', 'box']), body),

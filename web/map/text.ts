@@ -33,7 +33,7 @@ export function moment(seconds: number): string {
 }
 
 export function singular(plural: string): string {
-  return plural.replace(/s$/, '');
+  return plural.replace(/s( of .*)?$/, '$1'); // samples of cabs
 }
 
 export function capital(text: string): string {

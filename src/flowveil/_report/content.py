@@ -86,6 +86,8 @@ def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str
     if (label := said.get("unit_label")) is not None:
         crowd = label if words["counted"] == "users" else f"different {label} ({unit})"
         more |= {"crowd": crowd, "one": f"of the {label}", "persons": label}
+        if words["counted"] == "users":
+            more["amount"] = f"samples of {label}"
     elif (named := re.fullmatch(r"([a-z]+)[_ ]id", unit, re.IGNORECASE)) and words["counted"] != "users":
         label = f"{named[1].lower()}s"  # person_id tells persons apart
         more |= {"crowd": f"different {label} ({unit})", "persons": label}
