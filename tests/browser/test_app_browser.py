@@ -55,6 +55,11 @@ class TestPage:
             before = page.locator(".reading").inner_text()
             page.locator("#budget").fill("200")
             assert page.locator(".reading").inner_text() != before  # at once: nothing is asked of the server
+            page.get_by_text("About this release").click()
+            for label, text in (("Title", "Trips & more"), ("What the column of persons tells apart", "riders")):
+                page.get_by_label(label, exact=True).fill(text)
+                page.get_by_label(label, exact=True).press("Enter")
+            page.locator(".now-command", has_text="--unit-label riders").wait_for(state="attached")
             page.locator(".now-command", has_text="--max-suppression 0.2").wait_for(state="attached")
             command = page.locator(".now-command").text_content()
             anonymize(page)
@@ -75,6 +80,7 @@ class TestPage:
             assert pq.read_table(tmp_path / "out" / "flows.parquet").num_rows == flows
             shutil.rmtree(tmp_path / "out")
         assert report == found["out/report.html"]
+        assert b"<h1>Trips &amp; more</h1>" in report
         assert "<html" in private
         assert set(exported) == {"flowmap-blue/flows.csv", "flowmap-blue/locations.csv"}
 
