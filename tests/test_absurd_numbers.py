@@ -33,6 +33,11 @@ CASES = {
     "anonymize --max-suppression": (FLOWS, "#"),
     "anonymize --max-gbar": (FLOWS, "#"),
     "anonymize --min-tiles": (FLOWS, "#"),
+    "anonymize --max-share": ([*FLOWS, "--unit", "person_id"], "#"),
+    "anonymize --sensitive-tiles": ([*FLOWS, "--sensitive", "IN/clinics.csv"], "#"),
+    "anonymize --rounding": (FLOWS, "#"),
+    "anonymize --cell-key": (FLOWS, "#"),
+    "anonymize --hide-choice": (FLOWS, "#"),
     "anonymize --epsilon": (["anonymize", "IN/trips.parquet", BOX, "-o", "OUT/out"], "#"),
     "anonymize --max-trips-per-person": ([*BOXES, "--cells", "20", "--unit", "person_id"], "#"),
     "anonymize --cells": (BOXES, "#"),
@@ -51,6 +56,7 @@ CASES = {
     "frontier -k": (["frontier", *TRIP_WORDS], "#"),
     "frontier --k-weight": (["frontier", *TRIP_WORDS, "--weight", "weight"], "#"),
     "frontier --min-tiles": (["frontier", *TRIP_WORDS], "#"),
+    "frontier --max-share": (["frontier", *TRIP_WORDS, "--unit", "person_id"], "#"),
     "evaluate -k": (["evaluate", "IN/flows", "--against", "IN/trips.parquet"], "#"),
     "evaluate --k-weight": (["evaluate", "IN/flows", "--against", "IN/trips.parquet", "--weight", "weight"], "#"),
     "query --origin-bbox": (["query", "IN/noisy"], "#,50.2,4.9,50.6"),
@@ -62,6 +68,7 @@ CASES = {
     "advise --max-trips-per-person": (ADVISE, "#"),
     "advise --cells": (ADVISE, "#"),
     "trajectories anonymize -k": ([*PATHS, CITY_BOX], "#"),
+    "trajectories anonymize --min-support": ([*PATHS, CITY_BOX], "#"),
     "trajectories anonymize --max-extent": ([*PATHS, CITY_BOX], "#km"),
     "trajectories anonymize --max-duration": ([*PATHS, CITY_BOX], "#h"),
     "trajectories anonymize --step": ([*PATHS, CITY_BOX], "#m,1min"),
@@ -96,6 +103,7 @@ def made(tmp_path_factory):
     times = pa.array([f"2024-05-01T{row % 24:02}:00:00" for row in range(ROWS)])
     pq.write_table(TRIPS.append_column("start_time", times), folder / "trips.parquet")
     pq.write_table(phones(10, samples=10), folder / "samples.parquet")
+    (folder / "clinics.csv").write_text("id,lon,lat\nclinic,4.55,50.35\n")
     assert run(filled([*FLOWS[:-1], "IN/flows"], folder, folder)) == 0
     assert run(filled([*BOXES, "--cells", "20", "-o", "IN/noisy"], folder, folder)) == 0
     return folder

@@ -382,6 +382,26 @@ class TestSettings:
         assert answer.status_code == 422
         assert next(iter(wrong)) in answer.json()["error"]
 
+    @pytest.mark.parametrize("wrong", ["x" * 121, "two\nlines", " ", 7])
+    def test_what_is_said_of_a_release(self, app, city_trips, wrong):
+        """Texts about a release are read as the command line reads them: one short line each."""
+        answer = app.client.post("/api/command", json={"trips": app.give(city_trips), "title": wrong})
+        assert answer.status_code == 422
+        assert "title" in answer.json()["error"]
+
+    @pytest.mark.parametrize(
+        ("kind", "more"),
+        [("command", {}), ("command/noise", {"bbox": "4,50,5,51"}), ("command/paths", {"bbox": "4,50,5,51"})],
+    )
+    def test_what_is_said_is_in_the_command(self, app, city_trips, kind, more):
+        """Every kind of release takes title, publisher and the like, in the command and in Python."""
+        answer = app.client.post(f"/api/{kind}", json={"trips": app.give(city_trips), **SAID, **more}).json()
+        words = shlex.split(answer["command"])
+        for name, text in SAID.items():
+            option = f"--{name.replace('_', '-')}"
+            assert f"{option}={text}" in words or words[words.index(option) + 1] == text
+            assert f"{name}={text!r}" in answer["python"]
+
     @pytest.mark.parametrize("start", ["[", '{"trips": [', '{"trips": "x", "options": {"a": ['])
     @pytest.mark.parametrize("depth", [100, 900, 5_000, 90_000])
     def test_nested_deeply(self, app, start, depth):
@@ -456,6 +476,7 @@ class TestJobs:
         assert app.wait(first)["state"] == "done"
         assert app.wait(second)["state"] == "canceled"
 
+    @pytest.mark.slow
     def test_dead_worker(self, app, city_trips):
         """A process that dies, as for want of memory, fails its job and no other."""
         file = app.give(city_trips)
@@ -526,6 +547,14 @@ def _alive(process):
     return True
 
 
+SAID = {
+    "title": "Trips of 'the' city",
+    "period": "-June 2024",
+    "publisher": "City <b>",
+    "license": "CC BY 4.0",
+    "contact": "data@example.org",
+    "unit_label": "cabs",
+}
 ASKED = {
     "mosaic": {"grid": "h3:7", "unit": "person_id", "k": 5, "max_suppression": 0.05, "report": True},
     "binary": {"grid": "h3:8", "hierarchy": "h3-binary", "method": "nested", "options": {"side": "origin"}},
@@ -542,6 +571,7 @@ ASKED = {
     },
     "preset": {"grid": "h3:6", "unit": "person_id", "preset": "insee-11", "remainders": True},
     "totals": {"grid": "h3:6", "unit": "person_id", "by": "sex", "totals": True, "k": 3, "report": True},
+    "described": {"grid": "h3:5", "hierarchy": "h3", "unit": "person_id", "report": True, **SAID},
     "mapped": {"grid": "h3:7", "columns": {"start_lon": "end_lon", "end_lon": "start_lon"}, "min_tiles": 2},
 }
 

@@ -29,7 +29,10 @@ from flowveil._cli.commands import run
 from flowveil._folder import Files, Kind, read_files
 from flowveil._kinds import RECORDS, report_numbers
 from flowveil._report import flows_content, make_inline, make_report, trajectories_content
+from flowveil._report.findings import findings
+from flowveil._report.flows import told_apart
 from flowveil._report.outlines import draw
+from flowveil._report.scene import NOWHERE, Key, Scene, Spans
 from flowveil._report.shoreline import cut, world_rings
 from flowveil._risk import QUICK
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
@@ -173,7 +176,56 @@ class TestNumbers:
 
         assert first.endswith(f": {strongest['trips']:,} trips.")
         assert name[strongest["origin"]] in first
-        assert second.startswith(f"From {name[by_origin.most_common(1)[0][0]]}, the busiest origin")
+        assert second.startswith(f"From {name[by_origin.most_common(1)[0][0]]}, the busiest origin area")
+
+    def test_findings_tell_how_large_areas_are(self):
+        """A name tells of the center of an area of a grid: large ones have their size, also where a flow stays."""
+        sizes, names = [111.4, 0.4, 2.34, 1500.0], ["2.8 km NW of A", "0.3 km S of B", "2.8 km NW of A", "C"]
+        scene = small_scene(names, sizes, [(0, 1, 50), (0, 0, 30), (0, 2, 10), (0, 3, 10), (1, 1, 20)])
+        first, second, _ = findings(scene, grid=True)
+        large, other = "an area of 111 km² around 2.8 km NW of A #1", "an area of 2.3 km² around 2.8 km NW of A #2"
+        assert first == f"The strongest flow goes from {large} to 0.3 km S of B: 50 trips."
+        assert second.startswith(f"From {large}, the busiest origin area, more trips go to 0.3 km S of B (50\xa0%), ")
+        assert second.endswith(f"(30\xa0%) and {other} (10\xa0%) than to any other area.")
+
+        stays, everything, _ = findings(small_scene(names[:2], sizes[:2], [(1, 1, 9), (0, 0, 3)]), grid=True)
+        assert stays == "The strongest flow stays 0.3 km S of B: 9 trips."
+        assert everything == "From 0.3 km S of B, the busiest origin area, trips go to 0.3 km S of B (100\xa0%)."
+        assert findings(small_scene(["X"], [50.0], [(0, 0, 9)]))[0] == "The strongest flow stays in X: 9 trips."
+
+    def test_findings_with_time(self):
+        """Hours of one pair may be published with other areas: what is added up is told."""
+        hour = Key("time", ["07:00", "08:00"], np.array([0, 1, 1]), time=True)
+        scene = replace(small_scene(["A", "B"], [1.0, 1.0], [(0, 1, 5), (0, 1, 6), (1, 1, 4)]), keys=(hour,))
+        first, _, third = findings(scene)
+        told = "Of flows that are published between the same two areas, those from A to B have the most"
+        assert first == f"{told}: 11 trips over all."
+        assert third == "The busiest time is 08:00: 10 trips, which is 67\xa0% of all."
+
+    @pytest.mark.parametrize(
+        ("sizes", "told"),
+        [
+            ([4, 4, 3], "The largest groups, 2 of 3, have 4 cabs each."),
+            ([5, 4, 3], "The largest of 3 groups has 5 cabs, who share 1 samples."),
+        ],
+    )
+    def test_findings_of_groups(self, sizes, told):
+        """One group is the largest only where no other has as many users; they are called as the publisher says."""
+        groups = np.arange(3)
+        scene = small_scene(["X"], [1.0], [(0, NOWHERE, size) for size in sizes])
+        spans = Spans(groups, groups * 3_600_000_000, groups * 3_600_000_000)
+        assert findings(replace(scene, spans=spans), users="cabs")[0] == told
+
+    @given(rows=st.lists(st.tuples(st.sampled_from(["P", "Q", None]), st.sampled_from("abcde")), max_size=12))
+    def test_names_are_told_apart(self, rows):
+        """Two areas never have one label, and names of a single area stay as they are."""
+        labels = told_apart(*([row[end] for row in rows] for end in (0, 1)))
+        seen = {}
+        for (name, area), label in zip(rows, labels, strict=True):
+            told = name or area
+            assert label.removesuffix("".join(label.partition(" #")[1:])) == told
+            assert ("#" in label) == (len({other for known, other in rows if (known or other) == told}) > 1)
+            assert seen.setdefault(label, area) == area
 
     def test_description_and_names(self, releases):
         """What the publisher says of the release, and names of its areas, are on the page, as text."""
@@ -665,6 +717,7 @@ class TestSize:
             assert sum(numbers(others["amount"])) == sum(trips) - sum(row["trips"] for row in listed)
             assert sum(numbers(others["movements"])) == 20_000
 
+    @pytest.mark.slow
     def test_quiet_hours_are_listed_too(self):
         """Every hour lists as many of its strongest flows as any other, and totals count all."""
         files = large_release(areas=400, flows=120_000, corners=4)
@@ -682,6 +735,28 @@ class TestSize:
         assert matrices["amounts"] == [int(trips[hours == hour].sum()) for hour in range(5)]
         (key,) = block(page, "drawing")["scene"]["keys"]
         assert len(key["values"]) == 24  # an hour without a flow is on the time bar as well
+
+
+def small_scene(names, sizes, flows):
+    """Return a scene of squares of so many km2, on both sides, with flows: origin, destination, trips."""
+    degrees = np.sqrt(np.array(sizes)) / 111.32
+    shapes = np.array([shapely.box(-side / 2, -side / 2, side / 2, side / 2) for side in degrees], object)
+    count, nothing = len(names), np.zeros(2 * len(names))
+    origin, destination, trips = np.array(flows, np.int64).T
+    ids = [f"area {number}" for number in range(count)]
+    return Scene(
+        sides=("origin", "destination"),
+        names=ids * 2,
+        side=np.repeat([0, 1], count),
+        lon=nothing,
+        lat=nothing,
+        tiles=None,
+        shapes=np.concatenate([shapes, shapes]),
+        origin=origin,
+        destination=np.where(destination == NOWHERE, NOWHERE, destination + count),
+        amounts={"trips": trips},
+        labels=told_apart(names * 2, ids * 2),
+    )
 
 
 def large_release(areas, flows, corners):

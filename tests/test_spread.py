@@ -86,7 +86,7 @@ def test_what_parts_share_is_sent_once():
     assert len(sent) == flows.matrix_count == 24
     for size, part, common in sent:
         people = part.people
-        arrays = (part.origin, part.destination, part.trips, people.pair, people.person)
+        arrays = (part.origin, part.destination, part.trips, people.pair, people.person, people.trips)
         assert size < sum(array.nbytes for array in arrays) + 3_000
         assert part.provenance.source is None
         assert b"person_id" not in common

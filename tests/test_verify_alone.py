@@ -33,6 +33,7 @@ READS = {
         "ZoneTable",
         "ZonesLike",
         "read_gazetteer",
+        "read_sensitive",
         "read_zones",
         "world_gazetteer",
     },

@@ -9,9 +9,11 @@ from collections import Counter
 from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import shapely
+from pyproj import Geod
 
 import flowveil as fv
 from flowveil import trajectories
@@ -69,8 +71,21 @@ def read(folder):
 
 
 def names(areas):
-    """Return what areas are called, by id."""
-    return {row["area"]: row["name"] or row["area"] for row in areas}
+    """Return what areas are called, by id: numbered where several have the same name."""
+    called = {row["area"]: row["name"] or row["area"] for row in areas}
+    alike = {area: [other for other in called if called[other] == called[area]] for area in called}
+    return {
+        area: f"{name} #{alike[area].index(area) + 1}" if len(alike[area]) > 1 else name
+        for area, name in called.items()
+    }
+
+
+def sized(areas, side, name):
+    """Return what an area is called where names are short, with its size if it is large."""
+    shape = shapes(areas, side).get(name)
+    size = 0 if shape is None else abs(Geod(ellps="WGS84").geometry_area_perimeter(shape)[0]) / 1e6
+    digits = 2 if size < 10 else 3
+    return names(areas)[name] + (f" ({float(f'{size:.{digits}g}'):,g} km²)" if size >= 1 else "")
 
 
 def on_screen(page, lon, lat):
@@ -93,13 +108,16 @@ def smallest(areas, side, lon, lat):
 
 
 def answer(flows, areas, side, name):
-    """Return about how many trips leave (or reach) an area, and what is sure: by shapely, from the folder alone."""
+    """Return about how many published trips leave (or reach) an area, at least and at most: by shapely."""
     outlines = shapes(areas, side)
     place = outlines[name]
     about = low = high = 0.0
     for row in flows:
         area = outlines.get(row[side])
-        if area is None or not area.intersects(place):
+        if area is None:  # world, all, elsewhere: its trips may be anywhere
+            high += row["trips"]
+            continue
+        if not area.intersects(place):
             continue
         shared = area.intersection(place).area
         if shared <= 0.01 * min(area.area, place.area):
@@ -136,14 +154,14 @@ def test_totals(opened):
 
 @pytest.mark.parametrize("side", ["origin", "destination"])
 def test_a_place_answers(opened, side):
-    """Label, panel and folder agree about how many trips leave (or reach) a place, and about what is sure."""
+    """Label, panel and folder agree about how many trips leave (or reach) a place, and about its bounds."""
     page, folder = opened
     flows, areas = (list(rows) for rows in read(folder))
     place = a_place(flows, areas, side)
     if side == "destination":
         page.get_by_role("radio", name="Destinations").check()
     page.locator("#map").scroll_into_view_if_needed()
-    name = smallest(areas, side, *place)
+    name, verb = smallest(areas, side, *place), "leave" if side == "origin" else "arrive"
     about, low, high = answer(flows, areas, side, name)
 
     page.mouse.move(*on_screen(page, *place))
@@ -157,7 +175,9 @@ def test_a_place_answers(opened, side):
     assert chosen[1:] == pytest.approx((low, high))
     assert page.text_content("#place-answer").lower() == f"{text}."
     if high > low:
-        assert f"({low:,.0f} to {high:,.0f} are sure)" in text
+        assert f"published trips {verb} here (between {low:,.0f} and {high:,.0f})" in text
+    else:
+        assert text == f"{low:,.0f} published trips {verb} here"
     # What the pointer is on now is what the legend tells of: where the trips of the place go, or come from.
     legend, tip = page.text_content("#legend b"), page.locator("#tip")
     assert "the chosen place" in legend
@@ -169,8 +189,8 @@ def test_a_place_answers(opened, side):
     assert number(page, "#shown-count") == len(flows)
 
 
-def test_what_is_sure_is_true(folders, browser, city_trips):
-    """No area has fewer true departures than are said to be sure, nor more than that, but for trips left out."""
+def test_bounds_are_true(folders, browser, city_trips):
+    """No area has fewer true departures than its lower bound, nor more than the upper one, but for trips left out."""
     import h3
 
     folder = folders / "city"
@@ -200,6 +220,31 @@ def test_what_is_sure_is_true(folders, browser, city_trips):
         assert said["low"] <= departures <= said["high"] + left_out
         assert said["low"] <= said["about"] + 1e-6
         assert said["about"] <= said["high"] + 1e-6
+
+
+def test_the_world_touches_every_place(browser, tmp_path):
+    """Trips of a flow to the whole world may arrive in any place: the number is exact only where there are none."""
+    homes, near = [(4.4, 50.8), (4.7, 50.9)], (4.5, 50.85)
+    far = [(-74.0, 40.7), (139.7, 35.7), (18.4, -33.9), (151.2, -33.9), (-46.6, -23.5)]
+    trips = [(*homes[0], *near)] * 10 + [(*homes[1], *end) for end in far]
+    names = ("start_lon", "start_lat", "end_lon", "end_lat")
+    table = pa.table({name: [trip[place] for trip in trips] for place, name in enumerate(names)})
+    counted = fv.build_flows(table, "h3:6", hierarchy="h3")
+    folder = fv.anonymize(counted, k=5, max_suppression=0).write(tmp_path / "world", report=True)
+    flows, areas = (list(rows) for rows in read(folder))
+    anywhere = sum(row["trips"] for row in flows if row["destination"] == "world")
+    assert anywhere > 0
+    place = a_place([row for row in flows if row["destination"] != "world"], areas, "destination")
+    name = smallest(areas, "destination", *place)
+    about, low, high = answer(flows, areas, "destination", name)
+    assert high == low + anywhere
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        page.evaluate(f"flowveil.explorer.select(flowveil.scene.ids.lastIndexOf('{name}'))")
+        assert told(page, "#place-answer") == pytest.approx((about, low, high))
+        assert f"(between {low:,.0f} and {high:,.0f})" in page.text_content("#place-answer")
+        page.evaluate("flowveil.explorer.select(flowveil.scene.ids.lastIndexOf('world'))")
+        assert f"{anywhere:,} published trips have exactly this area" in page.text_content("#place-answer")
 
 
 def test_density(opened):
@@ -232,8 +277,6 @@ def _holds(shape, point):
 
 def square_kilometers(areas, side):
     """Return sizes by id, by another way than the page's: geodesic areas of pyproj."""
-    from pyproj import Geod
-
     geod = Geod(ellps="WGS84")
     return {name: abs(geod.geometry_area_perimeter(shape)[0]) / 1e6 for name, shape in shapes(areas, side).items()}
 
@@ -287,10 +330,9 @@ def test_lines_answer(opened):
     frame = page.locator("#map").bounding_box()
     page.mouse.move(frame["x"] + spots[-1]["x"], frame["y"] + spots[-1]["y"])
 
-    called = names(areas)
-    trips = [(f"{called[row['origin']]} → {called[row['destination']]}", row["trips"]) for row in flows]
     name, amount = page.text_content("#tip b"), number(page, "#tip div")
-    assert (name, amount) in trips
+    ends = [(row["origin"], row["destination"]) for row in flows if row["trips"] == amount]
+    assert name in [f"{sized(areas, 'origin', origin)} → {sized(areas, 'destination', end)}" for origin, end in ends]
     page.mouse.click(frame["x"] + spots[-1]["x"], frame["y"] + spots[-1]["y"])
     assert number(page, "#pair-amount") == amount
 
@@ -521,8 +563,6 @@ def test_remainders(browser, city_trips, tmp_path):
 
 def test_trajectories(browser, tmp_path):
     """Presence at a time is what the samples of that time spread over their boxes; a group has its path."""
-    from pyproj import Geod
-
     pq.write_table(phones(40), tmp_path / "samples.parquet")
     release = trajectories.anonymize(str(tmp_path / "samples.parquet"), 4, bbox=PHONES_BBOX)
     folder = release.write(tmp_path / "paths", report=True)
@@ -552,6 +592,9 @@ def test_trajectories(browser, tmp_path):
         assert number(page, "#place .muted") == len(samples)
         assert page.evaluate("flowveil.map.path.length") == len(samples)
         assert page.evaluate("location.hash") == f"#group={group}"
+        begins = sorted(f"{row['t0']:%Y-%m-%d %H:%M}" for row in samples)[:60]
+        assert page.locator("#place tbody button").all_text_contents() == begins
+        assert any(not text.endswith(":00") for text in begins)
 
 
 def test_private(folders, browser, city_trips):

@@ -2,7 +2,7 @@
 
 import type {Explorer, View} from './explorer';
 import {ALL} from './model';
-import {amountOf, describe, plusMinus, sentence} from './panel';
+import {amountOf, describe, large, plusMinus, sentence} from './panel';
 import {about, compact, count, drawn, element, find, show} from './text';
 
 // What is colored, in words; the same in the legend and in the label at the pointer.
@@ -56,7 +56,7 @@ export function hover(explorer: Explorer, x: number, y: number): void {
   map.canvas.classList.toggle('over', !tip.hidden);
   if (tip.hidden) return;
   if (pair) {
-    const ends = `${scene.labels[pair.origin]} → ${scene.labels[pair.destination]}`;
+    const ends = [pair.origin, pair.destination].map((row) => scene.labels[row] + large(explorer, row)).join(' → ');
     tip.replaceChildren(element('b', {text: ends}), element('div', {text: `${amountOf(pair)}${plusMinus(pair.variance)} ${words.amount}`}));
   } else tip.replaceChildren(...areaTip(explorer, area!, point));
   const [width, height] = [tip.offsetWidth, tip.offsetHeight];
@@ -74,7 +74,7 @@ function areaTip(explorer: Explorer, area: number, point: {x: number; y: number}
       id: 'tip-answer',
       text: onward
         ? `about ${about(answer.about)} of the ${words.amount} ${state.side ? 'that arrive in' : 'from'} the chosen place`
-        : sentence(explorer, answer, shownSide),
+        : sentence(explorer, answer, shownSide, area),
       'data-about': answer.about,
       'data-low': answer.low,
       'data-high': answer.high,

@@ -1,4 +1,4 @@
-// What can be told of a release: amounts by area, how dense they are at a place, and what is sure. Nothing is drawn here.
+// What can be told of a release: amounts by area, how dense they are at a place, at least and at most. Nothing is drawn here.
 
 import {type Point, common} from './geometry';
 import type {Weight} from './raster';
@@ -86,7 +86,7 @@ export class Model {
       .filter(([, share]) => share > 0);
   }
 
-  // Whether times longer than a step are spread over what is chosen: then nothing is sure.
+  // Whether times longer than a step are spread over what is chosen: then there are no bounds.
   spreads(choice: Choice): boolean {
     const {scene} = this;
     return choice.some((value, key) => value !== ALL && (scene.samples !== null || scene.spans[key] !== null));
@@ -244,7 +244,7 @@ export class Model {
     return found;
   }
 
-  // How much of the amounts of a side is in a place (an area): about, and what is sure.
+  // How much of the published amounts of a side is in a place (an area): about, at least, and at most.
   answer(tally: Tally, place: number, side: number): Answer {
     const {rows, share, inside} = this.shares(place, side);
     let about = 0,
@@ -303,7 +303,16 @@ export class Model {
       size = common(outline, outline),
       known = new Map<number, number>();
     scene.outline.forEach((other, row) => {
-      if (scene.side[row] !== side || other < 0 || !outlines[other].meets(outline)) return;
+      if (scene.side[row] !== side) return;
+      if (other < 0) {
+        // The whole world, all zones, elsewhere, zones of which one has no outline: trips of these may be in any place.
+        if (scene.tiles?.[row] === 1) return; // another zone
+        found.rows.push(row);
+        found.share.push(0);
+        found.inside.push(false);
+        return;
+      }
+      if (!outlines[other].meets(outline)) return;
       let share = known.get(other);
       if (share === undefined) {
         const own = common(outlines[other], outlines[other]),

@@ -3,26 +3,30 @@
 import type {Explorer, View} from './explorer';
 import {ALL, type Answer, ERROR} from './model';
 import type {Pair} from './pairs';
-import {about, capital, compact, count, element, find, show, singular} from './text';
+import {about, capital, compact, count, element, find, moment, show, singular} from './text';
 
 const LISTED = 60;
 const FIRST = 12;
+const LARGE = 1; // km²
 
 export function verb(explorer: Explorer, side: number): string {
   const name = explorer.scene.json.sides[side];
   return name === 'origin' ? 'leave here' : name === 'destination' ? 'arrive here' : 'are here';
 }
 
-// "about 1,300 trips leave here (1,100 to 14,000 are sure)"
-export function sentence(explorer: Explorer, answer: Answer, side: number): string {
-  const {amount} = explorer.words,
+// "about 1,300 published trips leave here (between 1,100 and 14,000)"
+export function sentence(explorer: Explorer, answer: Answer, side: number, place: number): string {
+  const amount = `published ${explorer.words.amount}`,
     what = verb(explorer, side),
     {low, high} = answer;
   if (answer.error > 0)
-    return `about ${about(answer.about)} ± ${about(answer.error)} ${amount} ${what} (${about(low)} to ${about(high)} are likely)`;
+    return `about ${about(answer.about)} ± ${about(answer.error)} ${explorer.words.amount} ${what} (${about(low)} to ${about(high)} are likely)`;
+  // Which other areas lie in it is not known.
+  if (explorer.scene.outline[place] < 0)
+    return `${count(Math.round(answer.about), amount)} ${answer.about === 1 ? 'has' : 'have'} exactly this area as ${explorer.scene.json.sides[side]}`;
   if (explorer.model.spreads(explorer.state.choice)) return `about ${about(answer.about)} ${amount} ${what}`;
   if (high - low < 0.5) return `${count(Math.round(answer.about), amount)} ${what}`;
-  return `about ${about(answer.about)} ${amount} ${what} (${show(Math.round(low))} to ${show(Math.round(high))} are sure)`;
+  return `about ${about(answer.about)} ${amount} ${what} (between ${show(Math.round(low))} and ${show(Math.round(high))})`;
 }
 
 export function plusMinus(variance: number): string {
@@ -119,7 +123,7 @@ export class Panel implements View {
         element('p', {class: 'big', text: scene.labels[row]}),
         element('p', {
           id: 'place-answer',
-          text: capital(sentence(explorer, answer, state.side)) + '.',
+          text: capital(sentence(explorer, answer, state.side, row)) + '.',
           'data-about': answer.about,
           'data-low': answer.low,
           'data-high': answer.high,
@@ -186,23 +190,27 @@ export class Panel implements View {
       );
     place.append(
       element('h3', {text: `${count(size.size, 'groups')} ${state.choice[0] === ALL ? '' : 'at this time'}`}),
-      element('table', {class: 'rows'}, header(['group', 'users', 'samples']), body),
+      element('table', {class: 'rows'}, header(['group', explorer.words.persons ?? 'users', 'samples']), body),
     );
     if (listed.length > LISTED) place.append(element('p', {class: 'muted', text: `and ${show(listed.length - LISTED)} more`}));
   }
 
   private groupPanel(explorer: Explorer, place: HTMLElement, group: number): void {
-    const {scene, state} = explorer,
+    const {scene, state, words} = explorer,
+      users = words.persons ?? 'users',
       samples = explorer.samplesOf(group),
       body = element('tbody', {}),
-      times = scene.keys[0].values;
+      last = scene.keys[0].values.length - 1,
+      {begin, step: seconds} = scene.json.samples!;
     for (const row of samples.slice(0, LISTED)) {
-      const step = Math.min(times.length - 1, Math.floor(scene.samples!.first[row]));
+      const first = scene.samples!.first[row],
+        step = Math.min(last, Math.floor(first)),
+        text = moment(begin + Math.round(first * seconds));
       body.append(
         element(
           'tr',
           {'aria-current': explorer.model.part(row, state.choice) > 0 && state.choice[0] !== ALL ? 'true' : null},
-          element('td', {}, element('button', {type: 'button', class: 'link', text: times[step], onclick: () => explorer.choose(0, step)})),
+          element('td', {}, element('button', {type: 'button', class: 'link', text, onclick: () => explorer.choose(0, step)})),
           element('td', {class: 'number', text: `${show(scene.km2[scene.origin[row]])} km²`}),
         ),
       );
@@ -211,8 +219,8 @@ export class Panel implements View {
       element(
         'div',
         {class: 'place-head'},
-        element('p', {class: 'big', id: 'group-users', text: `Group ${group}: ${count(scene.volume[samples[0]], 'users')}`}),
-        element('p', {class: 'muted', text: `${count(samples.length, 'samples')}: at least one of the users was in each box in its time`}),
+        element('p', {class: 'big', id: 'group-users', text: `Group ${group}: ${count(scene.volume[samples[0]], users)}`}),
+        element('p', {class: 'muted', text: `${count(samples.length, 'samples')}: at least one of the ${users} was in each box in its time`}),
         clear(explorer),
       ),
       element('table', {class: 'rows'}, header(['begins', 'box']), body),
@@ -242,6 +250,11 @@ export function link(explorer: Explorer, row: number): HTMLElement {
   return element('button', {type: 'button', class: 'link', text: labels[row], title, onclick: () => explorer.select(row)});
 }
 
+// The size of an area whose name tells too little of it: " (14 km²)".
+export function large({scene}: Explorer, row: number): string {
+  return scene.km2[row] >= LARGE ? ` (${show(Number(scene.km2[row].toPrecision(scene.km2[row] < 10 ? 2 : 3)))} km²)` : '';
+}
+
 function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
   const {scene, model, state} = explorer,
     most = Math.max(1, ...listed.map(({volume}) => volume)),
@@ -251,8 +264,8 @@ function rows(explorer: Explorer, listed: Pair[]): HTMLElement {
   for (const pair of listed) {
     const meter = element('div', {class: 'meter'});
     meter.style.width = `${(100 * Math.max(pair.volume, 0)) / most}%`;
-    const ends = element('td', {}, link(explorer, pair.origin));
-    if (pair.destination >= 0) ends.append(' → ', link(explorer, pair.destination));
+    const ends = element('td', {}, link(explorer, pair.origin), large(explorer, pair.origin));
+    if (pair.destination >= 0) ends.append(' → ', link(explorer, pair.destination), large(explorer, pair.destination));
     if (scene.remainder && pair.rows.some((row) => scene.remainder![row]))
       ends.append(element('div', {class: 'muted', text: 'all other trips, after finer flows inside'}));
     if (pair.part < pair.volume - 0.5 && explorer.state.place !== null)

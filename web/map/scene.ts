@@ -54,6 +54,7 @@ export interface SceneJson {
     groups: number;
     start: string;
     length: string;
+    begin: number; // of the time bar: seconds since 1970
     step: number;
     labels: string[];
     hours: number[];

@@ -27,8 +27,13 @@ export function count(amount: number, plural: string): string {
   return `${show(amount)} ${amount === 1 ? singular(plural) : plural}`;
 }
 
+// Seconds since 1970 as a reader writes them, in UTC; seconds only where there are any.
+export function moment(seconds: number): string {
+  return new Date(1000 * seconds).toISOString().replace('T', ' ').slice(0, seconds % 60 ? 19 : 16);
+}
+
 export function singular(plural: string): string {
-  return plural.replace(/s$/, '');
+  return plural.replace(/s( of .*)?$/, '$1'); // samples of cabs
 }
 
 export function capital(text: string): string {

@@ -78,6 +78,7 @@ export interface Choices {
   maxExtent: string;
   maxDuration: string;
   report: boolean;
+  description: Record<string, string>; // what is published with the release: title, period and the like
 }
 
 export interface State extends Choices {
@@ -186,6 +187,7 @@ export const CHOICES: Choices = {
   maxExtent: '',
   maxDuration: '',
   report: true,
+  description: {},
 };
 
 export function initialState(about: About): State {
@@ -260,7 +262,7 @@ export function missing(state: State): {step: number; text: string} | null {
 /** Return what would be asked of the server; null while something is missing. */
 export function settings(state: State): Settings | null {
   if (!state.file || missing(state)) return null;
-  const shared = {trips: state.file.id, report: state.report};
+  const shared = {trips: state.file.id, report: state.report, ...described(state)};
   if (state.rowsAre === 'samples') return {...shared, ...pathSettings(state)};
   const places = placeSettings(state);
   if (state.promise === 'noise') {
@@ -272,6 +274,12 @@ export function settings(state: State): Settings | null {
     return {...shared, ...tiles, hierarchy, columns: state.mapping, ...limit, method, epsilon: state.epsilon};
   }
   return {...shared, ...places, ...crowdSettings(state)};
+}
+
+/** Return what is said about the release; a label of the unit needs a unit. */
+function described(state: State): Record<string, string> {
+  const {unit_label: label, ...others} = state.description;
+  return label && (state.rowsAre === 'samples' || state.unit) ? {...others, unit_label: label} : others;
 }
 
 function placeSettings(state: State) {

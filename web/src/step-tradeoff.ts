@@ -7,6 +7,7 @@ import {count, decimal, meters, percent} from './format';
 import {Frame} from './frame';
 import type {Point, State, Store} from './state';
 import {kindOf, methodOf} from './state';
+import {aboutRelease} from './about-release';
 
 const OWN = ['mosaic', 'nested', 'crosscut'];
 
@@ -30,7 +31,7 @@ export function tradeOffStep(store: Store): HTMLElement {
     if (['promise', 'rowsAre'].some((name) => changed.has(name as keyof State))) update();
   });
   update();
-  return h('div', {}, other, crowds, report);
+  return h('div', {}, other, crowds, report, aboutRelease(store));
 }
 
 function methodControls(store: Store): HTMLElement[] {

@@ -224,7 +224,8 @@ export class Work {
     const stopped = this.stopped;
     this.stopped = false;
     if (kindOf(state) !== 'anonymize') return;
-    const {method, preset, k, k_weight, min_tiles, loss, options, max_suppression: _, report: __, elsewhere, totals, remainders, ...places} = now;
+    const {method, preset, k, k_weight, min_tiles, loss, options, max_suppression: _, report: __, elsewhere, totals, remainders, ...others} = now;
+    const places = Object.fromEntries(Object.entries(others).filter(([name]) => !(name in state.description)));
     const placesKey = JSON.stringify(places);
     const frontierKey = JSON.stringify([places, method, preset, k, k_weight, min_tiles, loss, options]);
     const allowed = inOrder(state.budget).length; // more of them are drawn when the slider goes up

@@ -174,7 +174,7 @@ def _add_jobs(api: FastAPI, files: Files, jobs: Jobs) -> None:
     @api.post("/api/points")
     def points(settings: Points) -> dict[str, Json]:
         order = settings.order(files) | {"budgets": settings.budgets}
-        del order["report"]
+        del order["report"], order["description"]
         return _about(files, jobs.submit("points", order))
 
     @api.get("/api/jobs/{key}")

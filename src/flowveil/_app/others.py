@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from flowveil._app.settings import Asked, Placed, Text, read_by
+from flowveil._app.settings import DESCRIPTION, Asked, Placed, Text, read_by
 from flowveil._app.telling import OUTPUT, Name, call, command_line, path_of
 from flowveil._options import DEFAULT_K, parse_bound, parse_epsilon, parse_users
 from flowveil._trajectories import parse_min_samples
@@ -57,7 +57,7 @@ class Noise(Placed):
         return "\n".join([*lines, call("fv.verify", OUTPUT)])
 
     def _names(self) -> tuple[str, ...]:
-        return ("grid", "hierarchy", "bbox", "unit", "max_trips_per_person")
+        return ("grid", "hierarchy", "bbox", "unit", "max_trips_per_person", *DESCRIPTION)
 
 
 _PATH_NAMES = ("step", "min_samples", "bbox")
@@ -79,7 +79,7 @@ class Paths(Asked):
         return {
             "trips": str(files[self.trips].path),
             "reading": self.model_dump(include={*_PATH_NAMES, "columns"}),
-            "grouping": self.model_dump(include=set(_GROUP_NAMES)),
+            "grouping": self.model_dump(include=set(_GROUP_NAMES)) | self.changed(*DESCRIPTION),
             "report": self.report,
             "folder": None,
         }
@@ -87,13 +87,13 @@ class Paths(Asked):
     def command(self, files: Files) -> str:
         """Return the command line that gives the same release, ready for a shell."""
         start = ["flowveil", "trajectories", "anonymize", path_of(files[self.trips].name), "-o", OUTPUT]
-        return command_line(start, self.changed(*_PATH_NAMES, *_GROUP_NAMES, "report"), self.columns)
+        return command_line(start, self.changed(*_PATH_NAMES, *_GROUP_NAMES, *DESCRIPTION, "report"), self.columns)
 
     def python(self, files: Files) -> str:
         """Return lines of Python that give the same release."""
         trips = path_of(files[self.trips].name)
         reading = self.changed("step", "min_samples") | {"columns": self.columns}
         read = call("fv.trajectories.read_trajectories", trips, self.bbox, **reading)
-        made = call("fv.trajectories.anonymize", Name("paths"), **self.changed(*_GROUP_NAMES))
+        made = call("fv.trajectories.anonymize", Name("paths"), **self.changed(*_GROUP_NAMES, *DESCRIPTION))
         lines = ["import flowveil as fv", "", f"paths = {read}", f"release = {made}"]
         return "\n".join([*lines, call("release.write", OUTPUT, report=self.report), call("fv.verify", OUTPUT, trips)])

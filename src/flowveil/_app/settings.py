@@ -8,7 +8,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from flowveil._app.telling import OUTPUT, Name, call, command_line, path_of
 from flowveil._errors import InputError
-from flowveil._options import DEFAULT_K, DEFAULT_LOSS, parse_k, parse_k_weight, parse_max_suppression, parse_min_tiles
+from flowveil._options import (
+    DEFAULT_K,
+    DEFAULT_LOSS,
+    parse_description,
+    parse_k,
+    parse_k_weight,
+    parse_max_suppression,
+    parse_min_tiles,
+)
 from flowveil._release import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -38,6 +46,14 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Words = Annotated[dict[Text, Annotated[str, StringConstraints(max_length=300)]], Field(max_length=20)]
 Share = Annotated[float | None, read_by(parse_max_suppression)]
 
+
+def said_as(name: str) -> BeforeValidator:
+    """Return how a text about the release is read: whether a unit goes with its label is checked with the unit."""
+    return read_by(lambda value: parse_description({name: value}, has_unit=True).get(name))
+
+
+DESCRIPTION = ("title", "period", "publisher", "license", "contact", "unit_label")
+
 _PLACES = ("grid", "hierarchy", "crs", "bbox")
 _TRIP_NAMES = (*_PLACES, "unit", "weight", "time", "time_hierarchy", "timezone", "by")
 _CROWD_NAMES = ("k", "preset", "k_weight", "min_tiles", "loss")
@@ -54,6 +70,12 @@ class Asked(BaseModel):
     columns: Words = {}
     bbox: Text | None = None
     report: bool = False
+    title: Annotated[str | None, said_as("title")] = None
+    period: Annotated[str | None, said_as("period")] = None
+    publisher: Annotated[str | None, said_as("publisher")] = None
+    license: Annotated[str | None, said_as("license")] = None
+    contact: Annotated[str | None, said_as("contact")] = None
+    unit_label: Annotated[str | None, said_as("unit_label")] = None
 
     def command(self, files: Files) -> str:
         """Return the command line that gives the same release, ready for a shell."""
@@ -134,6 +156,7 @@ class Settings(Placed):
             "places": self.places(files),
             "demand": self.demand(),
             "steer": self.steer(),
+            "description": self.changed(*DESCRIPTION),
             "report": self.report,
             "folder": None,
         }
@@ -141,7 +164,7 @@ class Settings(Placed):
     def command(self, files: Files) -> str:
         """Return the command line that gives the same release, ready for a shell."""
         start = ["flowveil", "anonymize", path_of(files[self.trips].name), "-o", OUTPUT]
-        asked = self.changed(*_TRIP_NAMES, "method", *self._crowd(), *_STEER_NAMES, "report")
+        asked = self.changed(*_TRIP_NAMES, "method", *self._crowd(), *_STEER_NAMES, *DESCRIPTION, "report")
         options = {"zones": self.zones_name(files), **asked, "option": self.options}
         return command_line(start, options, self.columns)
 
@@ -149,7 +172,7 @@ class Settings(Placed):
         """Return lines of Python that give the same release."""
         trips = path_of(files[self.trips].name)
         counted = self.changed(*(name for name in _TRIP_NAMES if name != "grid"))
-        asked = self.changed(*self._crowd(), *_STEER_NAMES)
+        asked = self.changed(*self._crowd(), *_STEER_NAMES, *DESCRIPTION)
         grid = [] if self.grid is None else [self.grid]
         return "\n".join(
             [

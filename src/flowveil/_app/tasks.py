@@ -122,6 +122,7 @@ class Tasks:
         places: dict[str, Json],
         demand: dict[str, Json],
         steer: dict[str, Json],
+        description: dict[str, Json],
         folder: str,
         *,
         report: bool,
@@ -129,7 +130,7 @@ class Tasks:
         """Make, write, verify, draw and measure a release."""
         flows = self._flows(tell, places)
         tell(f"anonymizing {flows.total:,} trips with {demand['method']}")
-        release = fv.anonymize(flows, **demand, **steer)
+        release = fv.anonymize(flows, **demand, **steer, **description)
         facts = publish(tell, release, folder, places["trips"], report=report)
         return facts | {
             "metrics": release.metrics(),

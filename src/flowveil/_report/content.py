@@ -63,7 +63,9 @@ class Content:
             "distributions": self.distributions,
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
-            "findings": findings(self.scene),
+            "findings": findings(
+                self.scene, grid=bool(self.manifest["options"].get("grid")), users=self.words.get("persons", "users")
+            ),
         }
 
 
@@ -84,6 +86,8 @@ def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str
     if (label := said.get("unit_label")) is not None:
         crowd = label if words["counted"] == "users" else f"different {label} ({unit})"
         more |= {"crowd": crowd, "one": f"of the {label}", "persons": label}
+        if words["counted"] == "users":
+            more["amount"] = f"samples of {label}"
     elif (named := re.fullmatch(r"([a-z]+)[_ ]id", unit, re.IGNORECASE)) and words["counted"] != "users":
         label = f"{named[1].lower()}s"  # person_id tells persons apart
         more |= {"crowd": f"different {label} ({unit})", "persons": label}

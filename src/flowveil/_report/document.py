@@ -12,7 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from flowveil._report.reading import reading
+from flowveil._report.reading import choosing, reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,8 +64,10 @@ def page(
         "look": look.value,
         "style": style,
         "lead": _lead(numbers, words),
-        "tiles": _tiles(numbers),
-        "reading": _list(reading(numbers, words)),
+        "tiles": _tiles(numbers, words),
+        "reading": _list(reading(numbers, words, scene)),
+        "choosing": escape(choosing(words, scene)),
+        "input": "samples" if words["counted"] == "users" else "trips",
         "promise": _list(_sentences(numbers["promise_text"])),
         "limits": _list(numbers["not_protected"]),
         "absence": escape(numbers["absence"]),
@@ -126,7 +128,9 @@ def _about(description: Mapping[str, str]) -> str:
 
 def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     promise, figures = numbers["promise"], numbers["figures"]
-    amount = f"<b>{show(figures[words['counted']])}</b> {escape(words['counted'])}"
+    paths = words["counted"] == "users"
+    counted = words.get("persons", "users") if paths else words["counted"]
+    amount = f"<b>{show(figures[words['counted']])}</b> {escape(counted)}"
     if promise["kind"] != "k-anonymity":
         who = "trip" if promise["unit"] == "trip" else words.get("one", "person")
         error = f" \N{PLUS-MINUS SIGN} {show(round(figures['error']))}" if "error" in figures else ""
@@ -136,8 +140,8 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
         )
     if promise["unit"] == "trip":
         return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips.{_blur(figures)}"
-    each = "trajectory" if words["counted"] == "users" else "flow"
-    crowd = words.get("crowd", "users" if words["counted"] == "users" else f"different values of {promise['unit']}")
+    each = "trajectory" if paths else "flow"
+    crowd = words.get("crowd", "users" if paths else f"different values of {promise['unit']}")
     return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}.{_blur(figures)}"
 
 
@@ -151,7 +155,7 @@ def _round(meters: float) -> int:
     return int(float(f"{meters:.2g}"))
 
 
-def _tiles(numbers: Mapping[str, Json]) -> str:
+def _tiles(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     """Return the most telling figures as large numbers."""
     wanted = ["trips", "users", "groups", "flows", "boxes", "origin_areas", "destination_areas"]
     wanted += ["smallest_persons", "smallest_group", "epsilon", "blur_meters"]
@@ -159,7 +163,8 @@ def _tiles(numbers: Mapping[str, Json]) -> str:
         "origin_areas": "origin areas",
         "destination_areas": "destination areas",
         "smallest_persons": "in the smallest crowd",
-        "smallest_group": "users in the smallest group",
+        "users": words.get("persons", "users"),
+        "smallest_group": f"{words.get('persons', 'users')} in the smallest group",
         "blur_meters": "m from the middle of a place, mean",
     }
     return "".join(

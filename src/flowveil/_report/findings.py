@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,21 +18,26 @@ if TYPE_CHECKING:
 ERROR = math.log(20) / math.sqrt(2)  # Laplace noise is below so many deviations in 95 of 100 cases; sums, in more
 _LISTED = 3  # destinations
 _MOST_GROUPS = 12  # with more, the largest says little
+_LARGE = 1.0  # km2 from which on the size of an area of a grid is told: its name is that of its center
 
 
-def findings(scene: Scene) -> list[str]:
-    """Return the strongest flow, where people go from the busiest area, and the busiest time or how uneven it is."""
+def findings(scene: Scene, *, grid: bool = False, users: str = "users") -> list[str]:
+    """Return the strongest flow, where people go from the busiest area, and the busiest time or how uneven it is.
+
+    grid: whether areas are called after their centers. users: what groups of trajectories are made of.
+    """
     if scene.spans is not None:
-        return _of_samples(scene, scene.spans)
+        return _of_samples(scene, scene.spans, users)
     scene = scene.without_totals()
     pairs, trips, deviation = _pairs(scene)
     known = np.array([name != ELSEWHERE for name in scene.names], bool)
     inner = known[pairs[:, 0]] & known[pairs[:, 1]] & (pairs[:, 1] != NOWHERE)
     unsure = scene.deviation is not None
+    called = _Called(scene, grid)
     found = []
     if inner.any() and trips[inner].max() > 0:
-        found += [_strongest(scene, pairs[inner], trips[inner], deviation[inner])]
-        found += [_onward(scene, pairs[inner], trips[inner])]
+        found += [_strongest(called, pairs[inner], trips[inner], deviation[inner])]
+        found += [_onward(called, pairs[inner], trips[inner])]
     times = [_busiest(key, scene.volume, unsure=unsure) for key in scene.keys if key.time]
     groups = [
         _busiest(key, scene.volume, unsure=unsure)
@@ -41,22 +46,48 @@ def findings(scene: Scene) -> list[str]:
     ]
     if not found and known.any() and len(trips) and trips.max() > 0:
         best = int(np.argmax(trips))
-        found.append(
-            f"The busiest area is {_label(scene, int(pairs[best, 0]))}: {_amount(int(trips[best]), deviation[best])}."
-        )
+        area, amount = called.at(int(pairs[best, 0])), _amount(int(trips[best]), deviation[best])
+        found.append(f"The busiest area is {area}: {amount}.")
     return [*found, *(times or groups or [_uneven(trips, "pairs of areas" if inner.any() else "areas")])][:3]
 
 
-def _of_samples(scene: Scene, spans: Spans) -> list[str]:
+class _Called(NamedTuple):
+    """What the areas of a scene are called in a sentence."""
+
+    scene: Scene
+    grid: bool
+
+    def at(self, area: int) -> str:
+        """Return the name of an area, with its size where that is large for a name that tells of its center."""
+        scene = self.scene
+        name = scene.names[area] if scene.labels is None else scene.labels[area]
+        size = float(scene.sizes[area])
+        if not self.grid or not size >= _LARGE:  # NaN: no outline
+            return name
+        told = f"{size:,.0f}" if size >= 10 else f"{size:.2g}"
+        return f"{name} ({told} km²)" if name == scene.names[area] else f"an area of {told} km² around {name}"
+
+    def stays(self, area: int) -> str:
+        """Say that a flow does not leave an area."""
+        name = self.at(area)
+        return f"stays {name}" if self.grid and name[:1].isdecimal() and " of " in name else f"stays in {name}"
+
+
+def _of_samples(scene: Scene, spans: Spans, users: str) -> list[str]:
     if not len(scene.origin):
         return []
     groups, first, samples = np.unique(spans.group, return_index=True, return_counts=True)
     sizes = scene.volume[first]
-    largest = int(np.argmax(sizes))
+    largest = np.flatnonzero(sizes == sizes.max())
+    size, shared = f"{sizes[largest[0]]:,} {users}", f"{samples[largest[0]]:,} samples"
+    if len(largest) == 1:
+        sentence = f"The largest of {len(groups):,} groups has {size}, who share {shared}."
+    else:
+        sentence = f"The largest groups, {len(largest):,} of {len(groups):,}, have {size} each."
     hours = (spans.end - spans.start) / 3_600_000_000
     box = float(np.median(scene.sizes[scene.origin]))
     return [
-        f"The largest of {len(groups):,} groups has {sizes[largest]:,} users, who share {samples[largest]:,} samples.",
+        sentence,
         f"Half of all samples are in boxes of at most {box:,.3g} km².",
         f"Half of all samples span at most {float(np.median(hours)):.3g} hours.",
     ]
@@ -72,33 +103,40 @@ def _pairs(scene: Scene) -> tuple[IntArray, IntArray, FloatArray]:
     return pairs, trips, np.sqrt(np.bincount(group.ravel(), noise**2, len(pairs)))
 
 
-def _strongest(scene: Scene, pairs: IntArray, trips: IntArray, deviation: FloatArray) -> str:
+def _strongest(called: _Called, pairs: IntArray, trips: IntArray, deviation: FloatArray) -> str:
     best = int(np.argmax(trips))
-    origin, destination = (_label(scene, int(area)) for area in pairs[best])
-    way = f"within {origin}" if origin == destination else f"from {origin} to {destination}"
-    return f"The strongest flow goes {way}: {_amount(int(trips[best]), float(deviation[best]))}."
+    origin, destination = pairs[best].tolist()
+    scene, amount = called.scene, _amount(int(trips[best]), float(deviation[best]))
+    same = scene.names[origin] == scene.names[destination]
+    way = f"goes from {called.at(origin)} to {called.at(destination)}"
+    if not scene.keys:
+        return f"The strongest flow {called.stays(origin) if same else way}: {amount}."
+    # Flows of other times or groups may have other areas: their trips are not in this sum.
+    way = f"within {called.at(origin)}" if same else way.removeprefix("goes ")
+    return f"Of flows that are published between the same two areas, those {way} have the most: {amount} over all."
 
 
-def _onward(scene: Scene, pairs: IntArray, trips: IntArray) -> str:
+def _onward(called: _Called, pairs: IntArray, trips: IntArray) -> str:
     """Say where trips from the busiest origin go."""
-    by_origin = np.bincount(pairs[:, 0], trips, len(scene.names))
+    by_origin = np.bincount(pairs[:, 0], trips, len(called.scene.names))
     center = int(np.argmax(by_origin))
-    rows = np.flatnonzero(pairs[:, 0] == center)
-    rows = rows[np.argsort(-trips[rows], kind="stable")][:_LISTED]
+    every = np.flatnonzero(pairs[:, 0] == center)
+    rows = every[np.argsort(-trips[every], kind="stable")][:_LISTED]
     parts = [
-        f"{_label(scene, int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f}\N{NO-BREAK SPACE}%)"
+        f"{called.at(int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f}\N{NO-BREAK SPACE}%)"
         for row in rows.tolist()
     ]
-    return f"From {_label(scene, center)}, the busiest origin, trips go most often to {_listed(parts)}."
+    more, than = ("trips", "") if len(rows) == len(every) else ("more trips", " than to any other area")
+    return f"From {called.at(center)}, the busiest origin area, {more} go to {_listed(parts)}{than}."
 
 
 def _busiest(key: Key, volume: IntArray, *, unsure: bool) -> str:
     values, amounts = amounts_of(key, volume)
     best = int(np.argmax(amounts))
     share = 100 * amounts[best] / max(float(amounts.sum()), 1)
-    name = "Most trips begin at" if key.time else f"Most trips are of {key.name}"
+    name = "The busiest time is" if key.time else f"The most trips are of {key.name}"
     about = "about " if unsure or key.steps is not None else ""
-    return f"{name} {values[best]}: {about}{amounts[best]:,.0f}, which is {share:.0f}\N{NO-BREAK SPACE}% of all."
+    return f"{name} {values[best]}: {about}{amounts[best]:,.0f} trips, which is {share:.0f}\N{NO-BREAK SPACE}% of all."
 
 
 def _uneven(trips: IntArray, counted: str) -> str:
@@ -107,10 +145,6 @@ def _uneven(trips: IntArray, counted: str) -> str:
     total = int(order.sum())
     half = int(np.searchsorted(np.cumsum(order), total / 2)) + 1 if total else 0
     return f"Half of all trips are in the strongest {half:,} of {len(trips):,} {counted}."
-
-
-def _label(scene: Scene, area: int) -> str:
-    return scene.names[area] if scene.labels is None else scene.labels[area]
 
 
 def _amount(trips: int, deviation: float) -> str:

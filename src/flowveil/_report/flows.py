@@ -86,7 +86,20 @@ def _labels(areas: pa.Table) -> list[str] | None:
     """Return what people call the areas; None where the release does not say."""
     if NAME not in areas.column_names:
         return None
-    return [name or area for name, area in zip(texts(areas[NAME]), texts(areas["area"]), strict=True)]
+    return told_apart(texts(areas[NAME]), texts(areas["area"]))
+
+
+def told_apart(names: list[str], areas: list[str]) -> list[str]:
+    """Return names, ids where there are none; those that several areas share are numbered in the order of the areas."""
+    told = [name or area for name, area in zip(names, areas, strict=True)]
+    sharing: dict[str, dict[str, int]] = {}  # by name: the number of each area
+    for name, area in zip(told, areas, strict=True):
+        numbers = sharing.setdefault(name, {})
+        numbers.setdefault(area, len(numbers) + 1)
+    return [
+        name if len(sharing[name]) == 1 else f"{name} #{sharing[name][area]}"
+        for name, area in zip(told, areas, strict=True)
+    ]
 
 
 def floats(column: ChunkedColumn) -> FloatArray:

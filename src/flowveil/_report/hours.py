@@ -38,6 +38,7 @@ def hours(spans: Spans, amount: IntArray, rows: IntArray) -> dict[str, Json]:
         "groups": len(np.unique(group)),
         "start": pack(np.rint((start[rows] - begin) / _SECOND).astype(np.int64)),
         "length": pack(np.rint((end[rows] - start[rows]) / _SECOND).astype(np.int64)),
+        "begin": begin // _SECOND,
         "step": step // _SECOND,
         "labels": [f"{moment:%Y-%m-%d %H:%M}" for moment in moments],
         "hours": [moment.hour for moment in moments] if step <= _DAY_PARTS else None,

@@ -16,10 +16,7 @@ _DENSITY = (
     "spread evenly over its area, and where areas overlap, what lies over a place is added up. Inside an area the "
     "truth is less even."
 )
-_SCALE = (
-    "A color means the same at every single time and in every single group; all of them together have a scale of "
-    "their own, since they have more."
-)
+_SCALE = "A color means the same {each}; all of them together have a scale of their own, since they have more."
 _SAMPLES = (
     "A sample is a box and a span of time. It counts in every step of the time bar that it spans, by the share of it "
     "that lies there."
@@ -29,10 +26,10 @@ _NOISE = (
     "place is hatched where noise alone could make as much. Counts can be negative."
 )
 _LIKELY = "A place answers with a range: from what lies in areas inside it to what lies in all areas that touch it."
-_SURE = (
-    "A place answers “about 1,300 {amount} leave here (1,100 to 14,000 are sure)”: at least those of areas inside it, "
-    "at most those of all areas that touch it; about, by how much of each area lies in it. Trips that were left "
-    "out are in none of them."
+_BETWEEN = (
+    "A place answers “about 1,300 published {amount} leave here (between 1,100 and 14,000)”: at least those of areas "
+    "inside it, at most those of all areas that touch it, or may touch it since they have no outline; about, by how "
+    "much of each area lies in it. Trips that were left out are in none of these numbers."
 )
 
 
@@ -42,12 +39,27 @@ _REMAINDERS = (
 )
 
 
-def reading(numbers: Mapping[str, Json], words: Mapping[str, str]) -> list[str]:
+def reading(numbers: Mapping[str, Json], words: Mapping[str, str], scene: Mapping[str, Json]) -> list[str]:
     """Return what a reader must know to read the map."""
+    times = "samples" in scene or any(key["time"] for key in scene["keys"])
+    groups = any(not key["time"] for key in scene["keys"])
+    each = " and ".join(["at every single time"] * times + ["in every single group"] * groups)
     if words["counted"] == "users":
         more = [_SAMPLES]
     elif numbers["promise"]["kind"] == NOISE:
         more = [_NOISE, _LIKELY]
     else:
-        more = [_SURE, *([_REMAINDERS] if "remainders" in numbers["promise"] else [])]
-    return [sentence.format(amount=words["amount"]) for sentence in (_DENSITY, _SCALE, *more)]
+        more = [_BETWEEN, *([_REMAINDERS] if "remainders" in numbers["promise"] else [])]
+    told = (_DENSITY, *([_SCALE] if each else []), *more)
+    return [sentence.format(amount=words["amount"], each=each) for sentence in told]
+
+
+def choosing(words: Mapping[str, str], scene: Mapping[str, Json]) -> str:
+    """Return what a click on the map shows."""
+    if "samples" in scene:
+        return (
+            f"Click a place to see how many {words['amount']} are there; choose a group beside the map to see its path."
+        )
+    if len(scene["sides"]) == 1:
+        return f"Click a place to see how many {words['amount']} are there."
+    return f"Click a place to see where its {words['amount']} go."

@@ -10,6 +10,7 @@ import shapely
 from flowveil._report.figures import Figure, distribution, middle, weighted_mean
 from flowveil._report.flows import blur, floats, whole
 from flowveil._report.scene import NOWHERE, Scene, Spans
+from flowveil._report.words import users_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,17 +47,17 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
     """Return what can be counted."""
     sizes, samples = _groups(table)
     size = whole(table["size"]).astype(np.float64)
-    extent, hours = _extent(scene, table), _hours(table)
+    extent, hours, users = _extent(scene, table), _hours(table), users_of(manifest)
     return [
-        Figure("users", "users in all groups", int(sizes.sum())),
-        Figure("groups", f"groups of at least {manifest['promise']['k']} users, one trajectory each", len(sizes)),
+        Figure("users", f"{users} in all groups", int(sizes.sum())),
+        Figure("groups", f"groups of at least {manifest['promise']['k']} {users}, one trajectory each", len(sizes)),
         Figure("samples", "published samples: a box and a span of time", table.num_rows),
         Figure("boxes", "different boxes", len(scene.names)),
-        Figure("smallest_group", "smallest group: fewest users", int(sizes.min()) if len(sizes) else None),
+        Figure("smallest_group", f"smallest group: fewest {users}", int(sizes.min()) if len(sizes) else None),
         Figure("largest_group", "largest group", int(sizes.max()) if len(sizes) else None),
         Figure("median_samples", "samples of a trajectory, median", middle(samples)),
-        Figure("box_km2", "km² of the box of a sample, mean over users", weighted_mean(extent, size)),
-        Figure("hours", "hours that a sample spans, mean over users", weighted_mean(hours, size)),
+        Figure("box_km2", f"km² of the box of a sample, mean over {users}", weighted_mean(extent, size)),
+        Figure("hours", f"hours that a sample spans, mean over {users}", weighted_mean(hours, size)),
         *blur(scene),
     ]
 
@@ -66,7 +67,12 @@ def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[
     sizes, _ = _groups(table)
     charts = [
         distribution(
-            "crowds", "How large the groups are", "users of a group", "groups", sizes, mark=manifest["promise"]["k"]
+            "crowds",
+            "How large the groups are",
+            f"{users_of(manifest)} of a group",
+            "groups",
+            sizes,
+            mark=manifest["promise"]["k"],
         ),
         distribution("sizes", "How large the boxes are", "km² of a sample", "samples", _extent(scene, table)),
         distribution("durations", "How long the samples last", "hours of a sample", "samples", _hours(table)),

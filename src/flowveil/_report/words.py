@@ -21,6 +21,7 @@ _OF_THE_COMMAND = (
     "places",
     "place_names",
 )  # written in a way of their own
+_DIVIDES = ("mosaic", "nested")  # methods that divide a flow wherever every part has a crowd or is empty
 
 
 def not_protected(manifest: Mapping[str, Json]) -> list[str]:
@@ -29,11 +30,12 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     if promise["kind"] == NOISE:
         return _limits_of_noise(promise)
     if manifest["format"] == Kind.TRAJECTORIES.format:
+        users = users_of(manifest)
         return [
-            "What all users of a group have in common: if all of them were at a clinic, the release says so of each.",
-            "Not every user of a group was in each of its boxes: only that one of them was is certain.",
-            "Two releases of the same people can be compared with each other.",
-            "Someone who knows that a person is in a group knows the whole path of the group.",
+            f"What all {users} of a group have in common: if all were at a clinic, the release says so of each.",
+            f"Not all {users} of a group were in each of its boxes: only that one of them was is certain.",
+            f"Two releases of the same {users} can be compared with each other.",
+            f"Someone who knows that one of the {users} is in a group knows the whole path of the group.",
         ]
     limits = []
     if promise["unit"] == "trip":
@@ -43,6 +45,7 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     limits.append(
         "What a whole crowd has in common: if all travelers of a flow go to a clinic, the release says so of each."
     )
+    limits += _limits_of_choice(manifest)
     limits.append("Two releases of the same trips: they can be subtracted from each other.")
     if "protect_margins" not in promise:
         limits.append("Totals known from elsewhere: minus the published flows they tell how many trips were left out.")
@@ -53,6 +56,27 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
         )
     if "weight" in promise:
         limits.append("Extreme weights: a person who stands for far more people than others can be recognized by it.")
+    return limits
+
+
+def users_of(manifest: Mapping[str, Json]) -> str:
+    """Return what groups of trajectories are made of: as the publisher calls it."""
+    return str(manifest.get("description", {}).get("unit_label", "users"))
+
+
+def _limits_of_choice(manifest: Mapping[str, Json]) -> list[str]:
+    """Say what the choice of areas tells."""
+    options, limits = manifest["options"], []
+    if manifest["method"] in _DIVIDES and "hidden_choice" not in manifest["promise"] and not options.get("areas_from"):
+        limits.append(
+            "Why an area was not divided: whoever knows the method can tell that one of its parts would have had a "
+            "crowd that is too small to be published. flowveil risk counts such cases, and --hide-choice hides them."
+        )
+    if str(options.get("hierarchy", "")).partition(":")[0] == "lattice" and not options.get("areas_from"):
+        limits.append(
+            "Where trips were that were left out: areas are rectangles drawn around all trips, so that an edge may be "
+            "where somebody was seen who is in no published flow."
+        )
     return limits
 
 
