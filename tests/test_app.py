@@ -476,6 +476,7 @@ class TestJobs:
         assert app.wait(first)["state"] == "done"
         assert app.wait(second)["state"] == "canceled"
 
+    @pytest.mark.slow
     def test_dead_worker(self, app, city_trips):
         """A process that dies, as for want of memory, fails its job and no other."""
         file = app.give(city_trips)

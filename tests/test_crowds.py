@@ -442,6 +442,19 @@ def test_same_release_on_areas_of_an_earlier_one(demand, tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
+def test_sensitive_places_need_no_persons():
+    """Areas that are too small beside a place are kept out whether persons are here or on the cluster."""
+    crowds, flows, _ = both("h3", "persons")
+    plain = fv.anonymize(flows, k=5, max_suppression=0.9)
+    place = plain.areas.select(["lon", "lat"]).slice(0, 1)
+
+    actual, expected = (fv.anonymize(known, k=5, max_suppression=0.9, sensitive=place) for known in (crowds, flows))
+
+    assert same(actual, expected)
+    assert not expected.flows.equals(plain.flows)
+
+
+@pytest.mark.usefixtures("cluster")
 def test_what_crowds_do_not_tell(tmp_path):
     """Methods and options that must know persons are refused: they must not count trips in their place."""
     crowds, flows, _ = both("h3", "persons")
@@ -449,6 +462,7 @@ def test_what_crowds_do_not_tell(tmp_path):
     others = [method.name for method in fv.methods() if not method.crowds and method.promise == "k-anonymity"]
     asked = [{"method": name, "max_suppression": 1.0} for name in others]
     asked += [{"elsewhere": True}, {"beside": tmp_path / "earlier"}, {"loss": "metres"}, {"k": 4}]
+    asked += [{"max_share": 0.5}]
 
     for options in asked:
         with pytest.raises(fv.InputError, match="stayed on the cluster"):
@@ -485,6 +499,8 @@ def test_what_a_cluster_does_not_count():
         ("anonymize --engine spark --elsewhere", (None, None)),
         ("anonymize --engine spark --by sex --totals", (None, None)),
         ("anonymize --engine spark --beside earlier", (None, None)),
+        ("anonymize --engine spark --max-share 0.5", (None, None)),
+        ("frontier --engine spark --max-share 0.5", (None, None)),
     ],
 )
 def test_command_keeps_persons_on_the_cluster(typed, expected, tmp_path, monkeypatch):

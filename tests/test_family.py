@@ -71,6 +71,7 @@ def test_more_ways_are_finer(city, method):
     assert of_zones[None] == of_zones["many"] < of_zones["ward"]
 
 
+@pytest.mark.slow
 def test_what_is_left_open_follows_what_is_asked(city):
     """Methods and options that need one tree take one, and say so in the manifest."""
     path, by_zone, zones = city

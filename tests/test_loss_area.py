@@ -44,7 +44,7 @@ def mean_size(release, size_of):
     return total / sum(row["trips"] for row in flows)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problems(loss="area"))
 def test_least_of_all_cuts_within_the_budget(problem):
     """No cut within the budget has a lower mean; the promise holds."""

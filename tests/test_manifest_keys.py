@@ -319,3 +319,19 @@ def test_options_that_do_not_go_with_the_release(options, message, work):
             written.verify()
     finally:
         rewrite(folder, manifest)
+
+
+def test_one_map_may_be_of_another_end_in_each_matrix(work):
+    """With a budget for each matrix, nested has its one map where that is better: verify knows."""
+    written = _flows(
+        work,
+        "each",
+        hierarchy="h3-binary",
+        method="nested",
+        k=4,
+        count={"by": ["sex"]},
+        options={"budget": "each"},
+    )
+    flows = pq.read_table(written.folder / "flows.parquet")
+
+    assert written.verify().flows == flows.num_rows

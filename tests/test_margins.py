@@ -176,3 +176,32 @@ def test_what_does_not_go_with_margins(keywords):
 
     with pytest.raises(fv.InputError, match="margins"):
         fv.anonymize(flows, k=10, protect_margins=True, **keywords)
+
+
+def test_the_exact_attacker_agrees(tmp_path):
+    """With departures and arrivals given to it, the exact attack breaks the plain release and not the protected one."""
+    counts = {"ab": 20, "aa": 12, "ac": 3, "bc": 30, "cc": 30}
+    flows = fv.build_flows(trips(counts), zones=ZONES, hierarchy="ward")
+    known = [(end, side, sum(n for pair, n in counts.items() if pair[side] == end)) for end in "abc" for side in SIDES]
+    margins = pa.table(
+        {
+            "origin": [end if side == 0 else None for end, side, _ in known],
+            "destination": [end if side == 1 else None for end, side, _ in known],
+            "trips": [number for _, _, number in known],
+        }
+    )
+    verdicts = []
+    for protected in (False, True):
+        release = fv.anonymize(flows, "suppression", k=10, protect_margins=protected)
+        rows = [row for row in margins.to_pylist() if row["trips"] > 0 and _is_named(row, release)]
+        table = pa.Table.from_pylist(rows, margins.schema)
+        folder = release.write(tmp_path / str(protected))
+        verdicts.append(fv.risk(folder, margins=table, attacks="exact").worst)
+
+    assert verdicts == ["breaks", "holds"]
+
+
+def _is_named(row, release):
+    """Whether a zone of a margin lies in an area of a release."""
+    named = {zone for members in release.areas["members"].to_pylist() for zone in members or "abc"}
+    return (row["origin"] or row["destination"]) in named

@@ -100,6 +100,7 @@ def test_without_k_the_single_person_would_be_published(method):
     assert safe.metrics()["below_k"] == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(towns(), st.integers(2, 3), st.sampled_from(METHODS))
 def test_both_ends_have_enough_tiles(trips, min_tiles, method):

@@ -86,7 +86,9 @@ def everything(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "compare")) for name in PRIVATE]
+)
 def test_private(name, made, tmp_path, capsys):
     """Only the owner reads what shows private figures, whatever the habits of the shell."""
     words, files = start(name, made, tmp_path)
@@ -188,7 +190,7 @@ def test_a_report_of_a_release_that_was_replaced(made, tmp_path, monkeypatch):
         "report flows --against trips.parquet",
         "export flows --to geojson -o new",
         "reconstruct flows --zones zones.parquet",
-        "anonymize trips.parquet --grid h3:7 --unit person_id -o new --areas-from flows",
+        "anonymize trips.parquet --grid h3:6 --unit person_id -o new --areas-from flows",
         "anonymize trips.parquet --grid h3:7 --unit person_id -o flows --overwrite",
         "verify noisy",
         "query noisy",

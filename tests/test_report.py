@@ -717,6 +717,7 @@ class TestSize:
             assert sum(numbers(others["amount"])) == sum(trips) - sum(row["trips"] for row in listed)
             assert sum(numbers(others["movements"])) == 20_000
 
+    @pytest.mark.slow
     def test_quiet_hours_are_listed_too(self):
         """Every hour lists as many of its strongest flows as any other, and totals count all."""
         files = large_release(areas=400, flows=120_000, corners=4)

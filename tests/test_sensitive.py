@@ -89,8 +89,8 @@ def touching(release, path):
         ("h3", {}),
         ("h3", {"elsewhere": True}),
         ("h3", {"method": "crosscut"}),
-        ("h3", {"method": "suppression", "max_suppression": None}),
-        ("lattice", {}),
+        ("h3", {"method": "suppression", "max_suppression": None, "elsewhere": True}),
+        pytest.param("lattice", {}, marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -127,6 +127,7 @@ def test_a_mistake_of_the_fast_index_changes_nothing(mistake: str, monkeypatch: 
     assert destination.tolist() == expected[::-1]
 
 
+@pytest.mark.slow
 def test_a_mistake_that_both_sides_share_is_found(
     city_trips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

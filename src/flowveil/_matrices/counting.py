@@ -61,6 +61,7 @@ _SOMETIMES = _ON_CELLS.union(*_USED.values())
 _OF_READING = ("query", "columns", "where")
 _LEFT_OUT = "leave it out"
 _ONE_MATRIX = "leave it out: a release with noise has one matrix on areas of its own"
+_TRUE_NUMBERS = "leave it out: it is about true numbers, and here all have noise"
 _GRID = "leave it out, or give --method daf-entropy, which lays a grid of --cells over the bbox"
 _SOMETIMES_HINTS = {
     "unit": "leave it out: samples name their persons; map it with --columns user=COLUMN",
@@ -92,6 +93,7 @@ _NEVER_HINTS = {
         ),
         _LEFT_OUT,
     ),
+    **dict.fromkeys(("protect_margins", "rounding", "cell_key", "secret"), _TRUE_NUMBERS),
     **dict.fromkeys(("hide_choice", "weight", "crs", "engine", "master"), _LEFT_OUT),
 }
 

@@ -10,7 +10,7 @@ from flowveil._errors import InputError
 from flowveil._options.values import check_path
 
 _BYTES = 32
-_HINT = f"it holds {2 * _BYTES} hexadecimal digits, e.g. from: openssl rand -hex {_BYTES}"
+_HINT = f"it holds {2 * _BYTES} hexadecimal digits, e.g. what secrets.token_hex({_BYTES}) of Python returns"
 _DIGITS = re.compile(rf"[0-9a-f]{{{2 * _BYTES}}}")
 
 

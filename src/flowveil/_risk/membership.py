@@ -32,10 +32,11 @@ _MOST_READ = 500_000  # trips that these persons are drawn from: the first ones
 _SECONDS = 60.0  # after which no new round is begun: a round is one release with and one without each target
 _BOUND = 0.6  # area under the curve from which on it tells something; 0.5 is chance
 _SEED = 0
-_PROMISED = (
-    *("k_weight", "min_tiles", "max_share", "sensitive_tiles", "max_suppression"),
-    *("elsewhere", "totals", "remainders", "rounding", "protect_margins"),
+_PROMISED = (  # keys of promises that are asked of shadow releases, too
+    *("k_weight", "min_tiles", "max_share", "sensitive_tiles", "max_suppression", "elsewhere", "totals", "remainders"),
+    *("rounding", "cell_key", "protect_margins", "hidden_choice"),
 )
+_CALLED = {"hidden_choice": "hide_choice"}  # by `anonymize`, where that is another name
 _STEERED = ("loss", "max_gbar")  # are among the options of a method in manifests only
 
 
@@ -63,8 +64,8 @@ def find_membership(case: Case) -> Finding | None:
         f"Whoever has a release and knows all trips of one of the {len(targets)} most unique persons guesses whether "
         f"these are in the data with an area under the curve of {curve:.2f}; chance is 0.50, give or take "
         f"{2 * spread:.2f}.",
-        "A k-anonymous release does not hide that somebody is in the data. Use a larger k or coarser places; "
-        "differential privacy (--epsilon) bounds this."
+        "A k-anonymous release does not hide that somebody is in the data: its volumes are exact, whatever k is. "
+        "Differential privacy (--epsilon) bounds this."
         if tells
         else "",
         {
@@ -173,7 +174,8 @@ def _asked(case: Case) -> Keywords:
     """Return what was asked of the release, as `anonymize` takes it."""
     manifest = case.files.manifest
     promise, typed = manifest["promise"], dict(manifest["options"].get("method_options", {}))
-    asked: Keywords = {name: promise[name] for name in _PROMISED if name in promise}  # type: ignore[literal-required]
+    said = dict[str, object](promise)
+    asked: Keywords = {_CALLED.get(name, name): said[name] for name in _PROMISED if name in said}
     asked |= {name: typed.pop(name) for name in _STEERED if name in typed}
     asked |= {"sensitive": case.sensitive} if "sensitive_tiles" in promise else {}
     return {"method": manifest["method"], "k": promise["k"], "options": typed, **asked}

@@ -29,6 +29,8 @@ def find_repeats(case: Case) -> Finding | None:
         TELLS if repeats else HOLDS,
         f"{repeats:,} of {table.num_rows:,} flows have one trip more than persons. {told}"
         if repeats
+        else "Numbers are rounded or changed by chance: a difference of trips and persons tells nothing for certain."
+        if case.slack
         else "No flow has one trip more than persons.",
         "It tells no place that the flow does not tell. Leave out persons, or round trips, if this matters."
         if repeats

@@ -34,6 +34,9 @@ class Extents(Protocol):
         groups that each flow fills, one row a flow.
         """
 
+    def find_shared(self) -> Pair | None:
+        """Return two areas that share a tile, None if there are none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Spans:
@@ -56,6 +59,10 @@ class Spans:
         low = np.column_stack([slots[0], self.low[ends[0]], others.low[ends[1]]])
         high = np.column_stack([slots[1], self.high[ends[0]], others.high[ends[1]]])
         return find_overlap(low, high)
+
+    def find_shared(self) -> Pair | None:
+        """Return two areas that share a tile, None if there are none."""
+        return find_overlap(self.low, self.high)
 
 
 class ZoneSets:
@@ -89,4 +96,13 @@ class ZoneSets:
                 if (taken := flow_of[pairs].max()) >= 0:
                     return int(taken), flow
                 flow_of[pairs] = flow
+        return None
+
+    def find_shared(self) -> Pair | None:
+        """Return two areas that share a zone, None if there are none."""
+        area_of = np.full(self._zones_total, -1, np.int64)
+        for area, zones in enumerate(self.members):
+            if (taken := int(area_of[zones].max(initial=-1))) >= 0:
+                return taken, area
+            area_of[zones] = area
         return None

@@ -87,12 +87,18 @@ def check_maps(manifest: Json, layer: Layer, *, areas_from: bool) -> None:
     rows = np.array([row for row, pair in enumerate(zip(*ends, strict=True)) if ELSEWHERE not in pair], np.int64)
     if shape.tiles and any(layer.ground.tile(ids[row]) is None for ids in ends for row in rows.tolist()):
         raise broken(f"the release is not one of {method}, which has no areas but tiles")
-    if not shape.maps:
-        return
-    overlaps = {side: _overlap(ids, layer, rows) for side, ids in zip(SIDES, ends, strict=True)}
-    asked = typed.get("side", _EITHER)
-    wrong = {side: pair for side, pair in overlaps.items() if pair is not None and asked in (_EITHER, side)}
-    if len(wrong) > 2 - shape.maps or asked in wrong:
+    # With one map it may be of origins in one matrix and of destinations in another: each is looked at by itself.
+    slots = layer.slots.of_flow[rows]
+    for slot in np.unique(slots).tolist() if shape.maps else ():
+        _check_part(method, shape.maps, typed.get("side", _EITHER), layer, rows[slots == slot])
+
+
+def _check_part(method: str, maps: int, asked: str, layer: Layer, rows: IntArray) -> None:
+    """Raise if areas of some flows overlap at more ends than they may; asked: the end that has one map, or either."""
+    ends = dict(zip(SIDES, (layer.flows.origin, layer.flows.destination), strict=True))
+    sides = SIDES if asked == _EITHER else (asked,)
+    wrong = {side: pair for side in sides if (pair := _overlap(ends[side], layer, rows)) is not None}
+    if len(wrong) > len(sides) - min(maps, len(sides)):
         side, (one, other) = next(iter(wrong.items()))
         raise broken(
             f"the release is not one of {method}, which has one map of {side} areas: "
@@ -101,15 +107,7 @@ def check_maps(manifest: Json, layer: Layer, *, areas_from: bool) -> None:
 
 
 def _overlap(ids: list[str], layer: Layer, rows: IntArray) -> tuple[str, str] | None:
-    """Return two areas of one end that overlap within a step of time and group, None if there are none."""
-    if not len(rows):
-        return None
+    """Return two areas of one end of some flows that overlap, None if there are none."""
     areas = sorted({ids[row] for row in rows.tolist()})
-    number = {area: place for place, area in enumerate(areas)}
-    slot = layer.slots.of_flow[rows]
-    pairs = np.unique(np.column_stack([slot, [number[ids[row]] for row in rows.tolist()]]), axis=0)
-    low, high = (bounds[pairs[:, 0]] for bounds in layer.slots.bounds())
-    extents = layer.ground.extents(areas)
-    # At the other end all are taken to be in one area, so that only this end tells them apart.
-    found = extents.find_overlap(extents, (pairs[:, 1], np.zeros(len(pairs), np.int64)), (low, high))
-    return None if found is None else (areas[pairs[found[0], 1]], areas[pairs[found[1], 1]])
+    pair = layer.ground.extents(areas).find_shared()
+    return None if pair is None else (areas[pair[0]], areas[pair[1]])

@@ -89,7 +89,7 @@ class Bounds:
     def table(self, cost: FloatArray) -> FloatArray:
         """Return trips by cell that agree with all equations and cost least; whole numbers where these matter."""
         from scipy.optimize import Bounds as Limits  # noqa: PLC0415  slow to import
-        from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415
+        from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415  slow to import
 
         trips = np.array(self.block.trips, np.float64)
         agree = LinearConstraint(self.matrix, trips, trips)

@@ -78,7 +78,7 @@ def contradiction() -> InputError:
 def _connected(rows: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return sets of rows that hang together by what is in them, each sorted, in the order of their first rows."""
     from scipy.sparse import coo_array  # noqa: PLC0415  slow to import
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415  slow to import
 
     if not rows:
         return []

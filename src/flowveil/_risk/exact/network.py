@@ -62,7 +62,7 @@ class Network:
         The circle must not use the cell itself: so nothing is said of cells that could be walked backwards.
         """
         from scipy.sparse import coo_array  # noqa: PLC0415  slow to import
-        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415  slow to import
 
         back = table >= width
         tail = np.concatenate([self.tail, self.head[back]])
@@ -74,7 +74,7 @@ class Network:
     def intervals(self, table: IntArray, cells: IntArray) -> tuple[IntArray, IntArray]:
         """Return the least and the most trips of cells, given one table."""
         from scipy.sparse import csr_array  # noqa: PLC0415  slow to import
-        from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415
+        from scipy.sparse.csgraph import maximum_flow  # noqa: PLC0415  slow to import
 
         count = len(table)
         tail, head = np.concatenate([self.tail, self.head]), np.concatenate([self.head, self.tail])

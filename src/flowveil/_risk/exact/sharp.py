@@ -64,15 +64,20 @@ class _Search:
             self.wide |= self.bounds.network.is_wide(self.table, max(self.k, self.narrow))
 
     def try_many(self) -> None:
-        """Look for tables with much in many of the open cells, which differ from table to table; others have little."""
+        """Look for tables with much in many of the open cells, which differ from table to table; others have little.
+
+        Of a network one such table settles all cells but those with much: so the next one has little in them.
+        """
         numbers = np.random.default_rng(_SEED)
         remaining = [np.inf] * _TURNS  # cells before each of the last tables
-        for _ in range(_ROUNDS):
+        for turn in range(_ROUNDS):
             waiting = self.is_open()
             if not waiting.any() or waiting.sum() > _LITTLE * remaining[-_TURNS]:
                 return
             remaining.append(float(waiting.sum()))
-            self.note(self.bounds.table(-numbers.random(self.bounds.count) * waiting))
+            cost = numbers.random(self.bounds.count) * waiting
+            little = self.bounds.network is not None and turn % 2 == 1
+            self.note(self.bounds.table(cost if little else -cost))
 
     def finish(self) -> Sharp:
         """Find the intervals of the cells that remain, one by one.

@@ -35,7 +35,7 @@ def find_union(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[i
 def _guess(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, ...]]) -> list[int] | None:
     """Return such a set, with intervals in whole numbers."""
     from scipy.optimize import Bounds as Limits  # noqa: PLC0415  slow to import
-    from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415
+    from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415  slow to import
 
     fits = [LinearConstraint(np.isin(small, cells).astype(float)[None], -np.inf, len(cells) - 1) for cells in known]
     ones = np.ones(len(small))
@@ -58,8 +58,8 @@ def _guess(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, 
 def _solve(bounds: Bounds, small: list[int], k: int, known: Sequence[tuple[int, ...]]) -> list[int] | None:
     """Return such a set, with intervals of linear programs."""
     from scipy.optimize import Bounds as Limits  # noqa: PLC0415  slow to import
-    from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415
-    from scipy.sparse import coo_array, csr_array, hstack  # noqa: PLC0415
+    from scipy.optimize import LinearConstraint, milp  # noqa: PLC0415  slow to import
+    from scipy.sparse import coo_array, csr_array, hstack  # noqa: PLC0415  slow to import
 
     rows, size = len(bounds.block.rows), len(small)
     chosen = coo_array((np.ones(size), (small, np.arange(size))), shape=(bounds.count, size))
