@@ -100,3 +100,40 @@ def test_a_large_context_is_thinned() -> None:
     walk = np.cumsum(rng.uniform(-0.01, 0.01, (200_000, 2)), axis=0) % 1
     (layer,) = Context({"road": [(False, walk)]}).around([0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], 1e-5)
     assert 0 < sum(len(way) for way in layer["lines"]) <= 2 * 40_000
+
+
+def test_a_context_elsewhere_is_an_error(release: fv.Release, tmp_path: Path) -> None:
+    """A file of which nothing can be seen is refused with a hint, and nothing is written."""
+    far = layers(("river", FAR), ("park", "POLYGON ((100 10, 101 10, 101 11, 100 10))"))
+    with pytest.raises(fv.FlowveilError, match="nothing of the context lies around") as caught:
+        release.write(tmp_path / "out", report=True, context=far)
+    assert "--context" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+    folder = release.write(tmp_path / "out")
+    with pytest.raises(fv.FlowveilError, match="nothing of the context lies around"):
+        fv.report(folder, context=far)
+
+
+def test_the_page_says_what_it_is_drawn_from(release: fv.Release, tmp_path: Path) -> None:
+    """With a context the page is no longer made from the files of the release alone."""
+    alone = (release.write(tmp_path / "alone", report=True) / "report.html").read_text()
+    shown = (
+        release.write(tmp_path / "shown", report=True, context=layers(("road", RIVER))) / "report.html"
+    ).read_text()
+    assert "from the files of the release alone" in alone
+    assert "from the files of the release and a context file of the publisher" in shown
+    assert "of the release alone" not in shown
+
+
+@given(st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=2, max_size=12))
+def test_no_line_across_the_box_is_missed(points: list[tuple[float, float]]) -> None:
+    """What a line has inside the box is drawn, also where none of its points is."""
+    line, box, step = shapely.LineString(points), shapely.box(-1, -1, 1, 1), 0.001
+    (layer,) = Context({"road": [(False, np.array(points))]}).around(
+        [-1.0, -1.0, 1.0, 1.0], [-1.0, -1.0, 1.0, 1.0], step
+    )
+    drawn = [np.cumsum(np.array(way).reshape(-1, 2), axis=0) * step for way in layer["lines"]]
+    there = shapely.MultiLineString([way.tolist() for way in drawn])
+    inside = line.intersection(box)
+    if inside.length > 10 * step:
+        assert there.buffer(10 * step).covers(inside)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections import Counter
 from datetime import datetime
 
@@ -595,6 +596,30 @@ def test_trajectories(browser, tmp_path):
         begins = sorted(f"{row['t0']:%Y-%m-%d %H:%M}" for row in samples)[:60]
         assert page.locator("#place tbody button").all_text_contents() == begins
         assert any(not text.endswith(":00") for text in begins)
+
+
+def test_layers_of_a_context(folders, browser, tmp_path):
+    """The legend has the layers that can be seen, each drawn in a way of its own, on the map as in the key."""
+    west, south, east, north = CITY_BBOX
+    across = f"LINESTRING ({west} {south}, {east} {north})"
+    park = shapely.box(west, south, (west + east) / 2, (south + north) / 2).wkt
+    shown = [("park", park), ("rail", across), ("road", across), ("river", across), ("other", across), ("shop", park)]
+    far = [("border", "LINESTRING (100 10, 101 11)")]
+    table = pa.table(dict(zip(("layer", "geometry"), map(list, zip(*shown, *far, strict=True)), strict=True)))
+    folder = tmp_path / "city"
+    shutil.copytree(folders / "city", folder)
+    fv.report(folder, context=table, overwrite=True)
+    with open_page(browser, (folder / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        assert page.locator(".layers span").all_text_contents() == ["park", "rail", "road", "river", "other"]
+        pens = page.locator(".layers svg > *").evaluate_all(
+            """all => all.map((one) =>
+                ['stroke', 'stroke-width', 'stroke-dasharray'].map((name) => one.getAttribute(name)).join())"""
+        )
+        assert len(set(pens)) == len(pens)
+    with open_page(browser, (folders / "city" / "report.html").as_uri(), **WIDE) as page:
+        page.wait_for_function("window.flowveil")
+        assert page.locator(".layers").count() == 0
 
 
 def test_private(folders, browser, city_trips):

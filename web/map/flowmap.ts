@@ -1,6 +1,7 @@
 // The map of a release: land, what lies over each place, areas, bubbles, curved lines, a chosen place.
 
 import type {Point} from './geometry';
+import {pen} from './layers';
 import {Raster, type Weight} from './raster';
 import {type Scale, type Shades, opacity} from './scale';
 import type {Ground} from './scene';
@@ -102,17 +103,21 @@ export class FlowMap extends Sheet {
     const {context, colors} = this;
     this.world();
     for (const {style, areas} of this.ground.context) {
-      context.fillStyle = style === 'water' ? colors.sea : colors.dark ? '#24331f' : '#dce8d3';
+      context.fillStyle = pen(style, colors.dark, colors.sea).fill;
       context.fill(areas.path, 'evenodd');
     }
     this.drawDensity();
     this.drawAreas();
     this.world();
-    for (const {style, lines} of this.ground.context) {
-      context.strokeStyle = style === 'river' || style === 'water' ? '#56b4e9' : colors.dark ? '#9aa7b2' : '#6b7782';
-      context.lineWidth = (style === 'river' || style === 'road' ? 1.2 : 0.7) / this.scale;
+    for (const {style, areas, lines} of this.ground.context) {
+      const {stroke, width, dash} = pen(style, colors.dark, colors.sea);
+      context.strokeStyle = stroke;
+      context.lineWidth = width / this.scale;
+      context.setLineDash(dash.map((length) => length / this.scale));
+      context.stroke(areas.path); // what lies over a place may hide what it is filled with
       context.stroke(lines.path);
     }
+    context.setLineDash([]);
     context.strokeStyle = colors.coast;
     context.lineWidth = 0.8 / this.scale;
     context.stroke(this.ground.land.path);

@@ -1,6 +1,7 @@
 // On the map: what colors, sizes and widths mean, and what the pointer is on.
 
 import type {Explorer, View} from './explorer';
+import {layerKey} from './layers';
 import {ALL} from './model';
 import {amountOf, describe, large, plusMinus, sentence} from './panel';
 import {about, compact, count, drawn, element, find, show} from './text';
@@ -23,6 +24,9 @@ export class Legend implements View {
     else place.append(explorer.shades.picture(explorer.range, state.layer === 'density'));
     if (state.layer === 'density' && explorer.model.noisy)
       place.append(element('span', {class: 'hatch-key'}, element('i', {class: 'hatch'}), ' no more than noise'));
+    const {dark, sea} = explorer.map.colors,
+      layers = layerKey(explorer.scene.ground, dark, sea);
+    if (layers) place.append(layers);
   }
 
   private sizes(explorer: Explorer): SVGElement {

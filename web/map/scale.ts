@@ -3,8 +3,6 @@
 import {compact, drawn, show} from './text';
 
 const SHADES = 256;
-const STEPS = 24; // of a picture of them
-let pictures = 0; // made so far: each has a name of its own
 type Shade = [number, number, number];
 
 export class Scale {
@@ -60,12 +58,11 @@ export class Shades {
     const width = 190,
       {low, high} = scale;
     const made = drawn('svg', {width, height: 30, role: 'img', 'aria-label': `from ${show(low)} to ${show(high)}`});
-    const colors = drawn('linearGradient', {id: `shades-${(pictures += 1)}`});
-    for (let step = 0; step <= STEPS; step++) {
-      const share = step / STEPS;
-      colors.append(drawn('stop', {offset: share, 'stop-color': this.css(share), 'stop-opacity': faded ? opacity(share) : 1}));
+    // A mark a pixel: a gradient would be referred to by url(), which no page may have.
+    for (let x = 0; x < width; x++) {
+      const share = x / (width - 1);
+      made.append(drawn('rect', {x, y: 0, width: 1, height: 11, fill: this.css(share), 'fill-opacity': faded ? opacity(share) : 1, 'shape-rendering': 'crispEdges'}));
     }
-    made.append(colors, drawn('rect', {x: 0, y: 0, width, height: 11, fill: `url(#${colors.id})`}));
     const texts: [number, number, string][] =
       high > low
         ? [

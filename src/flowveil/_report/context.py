@@ -88,11 +88,10 @@ def _drawn(shape: shapely.Geometry | None) -> list[tuple[bool, FloatArray]]:
 
 
 def _runs(line: FloatArray, box: list[float]) -> list[FloatArray]:
-    """Return the parts of a line that lie in a box, each with one point more at its ends."""
-    inside = np.all((line >= np.array(box[:2])) & (line <= np.array(box[2:])), axis=1)
-    near = inside.copy()
-    near[:-1] |= inside[1:]
-    near[1:] |= inside[:-1]
+    """Return the parts of a line that may lie in a box: whole segments, by their bounds, so that none is missed."""
+    low, high = np.minimum(line[:-1], line[1:]), np.maximum(line[:-1], line[1:])
+    meets = np.all((high >= np.array(box[:2])) & (low <= np.array(box[2:])), axis=1)
+    near = np.append(meets, False) | np.append(False, meets)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], near, [False]]).astype(np.int8)))
     return [line[start:end] for start, end in edges.reshape(-1, 2).tolist()]
 

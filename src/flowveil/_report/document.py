@@ -75,7 +75,7 @@ def page(
         "command": escape(numbers["command"]),
         "method": escape(str(numbers["method"])),
         "made_by": escape(numbers["release_software"]),
-        "drawn_from": "the files of the release alone" if private is None else "the release and the true trips",
+        "drawn_from": _sources(numbers, private=private is not None),
         "drawn_by": escape(numbers["software"]),
         "credits": escape(" ".join(numbers["credits"])),
         "numbers": _json(numbers),
@@ -124,6 +124,13 @@ def _about(description: Mapping[str, str]) -> str:
         for name, text in names.items()
         if description.get(name)
     )
+
+
+def _sources(numbers: Mapping[str, Json], *, private: bool) -> str:
+    """Return what a page is drawn from."""
+    if private:
+        return "the release and the true trips"
+    return "the files of the release " + ("and a context file of the publisher" if numbers["context"] else "alone")
 
 
 def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:

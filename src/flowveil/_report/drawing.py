@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._errors import InputError
 from flowveil._report.hours import hours
 from flowveil._report.outlines import draw, draw_boxes, draw_rings, find_step
 from flowveil._report.packing import pack, pack_boxes, pack_outlines, pack_steps
@@ -178,4 +179,9 @@ def _wide(whole: list[float], view: list[float]) -> list[float]:
 def _context(scene: Scene, wide: list[float], view: list[float], step: float) -> list[dict[str, Json]]:
     context = scene.ground.context
     layers = [] if context is None else context.around(wide, view, step)
+    if layers and not any(layer["areas"] or layer["lines"] for layer in layers):
+        raise InputError(
+            "nothing of the context lies around the published areas",
+            "check its coordinates: degrees, or any CRS that the file names; or leave out --context",
+        )
     return [layer | {part: pack_outlines([layer[part]]) for part in ("areas", "lines")} for layer in layers]
