@@ -16,7 +16,7 @@ BOX = "4.4,50.2,4.9,50.6"
 HUGE = 10**5_000
 WRONG = [7, -1, 2.5, float("nan"), True, "no such", b"7", ["no", 7], {"a": 7}, {7: "a"}, object(), None, HUGE]
 LONGEST = 800  # characters of message and hint
-CALLBACKS = {"watch", "tell"}
+CALLBACKS = {"progress", "tell", "watch"}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,7 @@ def made(tmp_path_factory):
         fv.report: {"release": plain, "overwrite": True},
         fv.export: {"release": plain, "to": "flowmap-blue", "path": folder / "export", "overwrite": True},
         fv.reconstruct: {"release": plain, "zones": city.zones()},
+        fv.risk: {"release": plain, "attacks": "repeats"},
         trajectories.make_grid: {"bbox": CITY_BBOX},
         trajectories.read_trajectories: {"source": samples, "bbox": CITY_BBOX},
         trajectories.anonymize: {"source": read, "k": 2},

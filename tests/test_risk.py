@@ -67,3 +67,11 @@ def test_command_says_the_same(folder, capsys):
     assert json.loads(capsys.readouterr().out) == expected.to_dict()
     assert commands.run(["risk", str(folder), "--fail-on", "tells"]) == int(expected.reaches("tells"))
     assert commands.run(["risk", str(folder), "--fail-on", "holds"]) == 2
+
+
+def test_what_was_asked_for_and_does_not_apply_is_said(folder, capsys):
+    """An attack on trajectories cannot be made on flows: it is named, and has not held."""
+    assert fv.risk(folder, attacks="support").inapplicable == ("support",)
+    assert commands.run(["risk", str(folder), "--attacks", "support"]) == 0
+    assert "support" in capsys.readouterr().out
+    assert commands.run(["risk", str(folder), "--attacks", "support", "--fail-on", "breaks"]) == 1

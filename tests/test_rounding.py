@@ -148,7 +148,7 @@ def made(city, folder, *, build=None, **keywords):
 
 
 CASES = [
-    ({"unit": "person_id", "weight": "weight"}, {}),
+    ({"unit": "person_id"}, {}),
     ({"unit": "person_id"}, {"elsewhere": True, "k": 11, "rounding": 3}),
     ({"by": "age_group"}, {"totals": True, "rounding": 4}),
     ({"time": "hour-of-day", "by": "sex"}, {}),
@@ -158,7 +158,7 @@ CASES = [
 
 @pytest.mark.parametrize(("build", "keywords"), CASES)
 def test_rounded_releases_verify(city, tmp_path, build, keywords):
-    """With persons, weights, groups, totals, elsewhere, times and remainders: all are verified, and measured alike."""
+    """With persons, groups, totals, elsewhere, times and remainders: all are verified, and measured alike."""
     release, folder = made(city, tmp_path / "out", build=build, **dict(keywords))
     base = keywords.get("rounding", 5)
 
@@ -189,16 +189,16 @@ def test_the_same_secret_gives_the_same_bytes(city, tmp_path):
         assert not any(kept[0].encode() in file.read_bytes() for file in folder.iterdir())
 
 
-@pytest.mark.parametrize("column", ["trips", "persons", "weight"])
+@pytest.mark.parametrize("column", ["trips", "persons"])
 @pytest.mark.parametrize("change", [5, -5, 1])
 def test_verify_notices_a_changed_number(city, tmp_path, column, change):
     """A number that is off by a base or more, or no multiple, is refused."""
-    _, folder = made(city, tmp_path / "out", build={"unit": "person_id", "weight": "weight"})
+    _, folder = made(city, tmp_path / "out", build={"unit": "person_id"})
     path = folder / "flows.parquet"
     table = pq.read_table(path)
     (folder / "report.html").unlink()
     true = fv.anonymize(
-        fv.build_flows(city, "h3:7", hierarchy="h3", unit="person_id", weight="weight"), k=5
+        fv.build_flows(city, "h3:7", hierarchy="h3", unit="person_id"), k=5
     ).flows  # the same flows, not rounded
     for sign in (1, -1):
         values = table[column].to_numpy() + 0

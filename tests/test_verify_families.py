@@ -425,7 +425,7 @@ def test_a_release_beside_that_leaves_one_trip_is_found(tmp_path: Path) -> None:
     other.flows = [flow_of("world", cell((8, 8)), 4) | {"persons": 4}]
     other.areas = [WORLD | {"side": "origin"}, cells_area(cell((8, 8)), "destination", [(8, 8)])]
     other.areas[0] = {"area": "world", "side": "origin", **other.areas[0]}
-    del other.manifest["promise"]["max_suppression"]
+    other.manifest["promise"]["max_suppression"] = 0.99
     beside = other.write(tmp_path / "other")
 
     assert verify(beside, other.trips).flows == 1

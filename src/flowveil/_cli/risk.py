@@ -58,7 +58,7 @@ def risk(
         print_json(result.to_dict())
     else:
         _print(result)
-    if fail_on is not None and result.reaches(fail_on):
+    if fail_on is not None and (result.reaches(fail_on) or result.inapplicable):  # what was not tried has not held
         raise typer.Exit(1)
 
 
@@ -70,6 +70,10 @@ def _print(result: Risk) -> None:
             typer.echo(f"      {finding.advice}")
     if result.skipped:
         typer.echo(f"not run without --against INPUT: {', '.join(result.skipped)}")
+    if result.inapplicable:
+        typer.echo(
+            f"not run, since this release is not of the kind that they are for: {', '.join(result.inapplicable)}"
+        )
     if result.private:
         typer.echo(
             "Some of these figures come from the true trips, or from your list of places: keep them private.", err=True

@@ -29,8 +29,8 @@ def check_changeable(flows: Flows, solution: Solution, asked: Demand) -> None:
     changes = asked.rounding is not None or asked.cell_key is not None
     if changes and (not solution.exact or solution.rectangles is not None):
         raise InputError(f"{name[2:]} needs true volumes on areas of a tree", f"use mosaic, or leave out {name}")
-    if asked.cell_key is not None and flows.weight is not None:
-        raise InputError("weights are not changed by cell keys", "use --rounding, or leave out --weight")
+    if changes and flows.weight is not None:  # a sum of equal weights is a number of trips times one of them
+        raise InputError(f"weights would tell the true numbers that {name} hides", f"leave out --weight or {name}")
 
 
 def published_table(

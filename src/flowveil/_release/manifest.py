@@ -131,8 +131,8 @@ def _changes(promise: Promise) -> list[str]:
 def _rounding(base: int) -> str:
     return (
         f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by less "
-        f"than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a time and "
-        "group, and in all. Whether a flow has its crowd was decided by true numbers."
+        f"than {base}, and so do sums of trips over all flows of a time and group, those from an area and those to an "
+        "area of them, and over all flows. Whether a flow has its crowd was decided by true numbers."
     )
 
 
@@ -149,9 +149,9 @@ def _margins(promise: Promise) -> list[str]:
     if "protect_margins" not in promise:
         return []
     return [
-        "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows away:",
-        "of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a part of it",
-        "are nobody or such a crowd.",
+        "Whoever knows how many trips of a time and group start and end in the areas of flows learns of no smaller",
+        "crowd by taking flows away: of the trips of a time and group from an origin area (or to a destination area),",
+        "those in no flow from (or to) it or a part of it are nobody or such a crowd.",
     ]
 
 

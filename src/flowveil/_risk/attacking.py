@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING
 from flowveil._charts import table_html
 from flowveil._errors import InputError
 from flowveil._folder import find_release, read_manifest
-from flowveil._options import check_path, parse_choice, parse_names, parse_whole
+from flowveil._options import check_path, parse_choice, parse_names, parse_whole, shown
 from flowveil._risk.attacks import ATTACKS
 from flowveil._risk.case import Case
 from flowveil._risk.exact import read_margins
 from flowveil._risk.finding import VERDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from flowveil._folder import Json
     from flowveil._places import ZonesLike
@@ -38,6 +39,7 @@ class Risk:
 
     findings: tuple[Finding, ...]
     skipped: tuple[str, ...] = ()  # attacks that need the true trips, which were not given
+    inapplicable: tuple[str, ...] = ()  # attacks that were asked for by name, and that this release is not open to
 
     def __repr__(self) -> str:
         return f"<Risk: {len(self.findings)} attacks, worst: {self.worst}>"
@@ -66,12 +68,13 @@ class Risk:
         """Return all findings as values of JSON.
 
         >>> sorted(fv.risk("release").to_dict())
-        ['findings', 'skipped', 'worst']
+        ['findings', 'inapplicable', 'skipped', 'worst']
         """
         return {
             "worst": self.worst,
             "findings": [dict(vars(finding)) for finding in self.findings],
             "skipped": list(self.skipped),
+            "inapplicable": list(self.inapplicable),
         }
 
     def in_full(self) -> list[dict[str, Json]]:
@@ -127,6 +130,8 @@ def risk(
     repeats tells
     """
     kind, _ = read_manifest(release)
+    if not isinstance(beside, str | Path | Iterable):
+        raise InputError(f"beside is {shown(beside)}", "beside is a release folder, or a list of them")
     others = (beside,) if isinstance(beside, str | Path) else tuple(beside)
     case = Case(
         find_release(release),
@@ -151,7 +156,9 @@ def risk(
             progress(attack.question)
         if (finding := attack.run(case)) is not None:
             findings.append(finding)
-    return Risk(tuple(findings), tuple(skipped))
+    told = {finding.attack for finding in findings}.union(skipped)
+    named = () if attacks is None else (attack.name for attack in _choose(attacks))
+    return Risk(tuple(findings), tuple(skipped), tuple(name for name in named if name not in told))
 
 
 def _choose(names: str | Iterable[str] | None) -> tuple[Attack, ...]:

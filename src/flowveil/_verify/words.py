@@ -65,9 +65,9 @@ def _more(promise: Mapping[str, Json]) -> Iterator[str]:
 def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
     """Yield what departures and arrivals tell that others know."""
     if "protect_margins" in promise:
-        yield "Whoever knows how many trips start and end in each place learns of no smaller crowd by taking flows"
-        yield "away: of the trips from an origin area (or to a destination area), those in no flow from (or to) it or a"
-        yield "part of it are nobody or such a crowd."
+        yield "Whoever knows how many trips of a time and group start and end in the areas of flows learns of no"
+        yield "smaller crowd by taking flows away: of the trips of a time and group from an origin area (or to a"
+        yield "destination area), those in no flow from (or to) it or a part of it are nobody or such a crowd."
 
 
 def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
@@ -101,8 +101,8 @@ def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
     if "rounding" in promise:
         base = promise["rounding"]
         yield f"All numbers are multiples of {base}, rounded up or down by chance: each differs from the true one by"
-        yield f"less than {base}, and so do sums of trips and of weights over all flows from an area, to an area, of a"
-        yield "time and group, and in all. Whether a flow has its crowd was decided by true numbers."
+        yield f"less than {base}, and so do sums of trips over all flows of a time and group, those from an area and"
+        yield "those to an area of them, and over all flows. Whether a flow has its crowd was decided by true numbers."
 
 
 def _people(promise: Mapping[str, Json]) -> str:
