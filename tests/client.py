@@ -49,6 +49,10 @@ def read(folder: str | Path, table: pa.Table) -> float | None:
         return None
     assert_type(proof, fv.Verification | fv.trajectories.TrajectoryVerification)
     assert_type(proof.checks, tuple[str, ...])
+    found = fv.risk(folder, TRIPS)
+    assert_type(found, fv.Risk)
+    assert_type(found.findings, tuple[fv.Finding, ...])
+    assert_type(found.reaches("tells"), bool)
     figures = fv.evaluate(folder, TRIPS, k=5)
     suppressed = figures["suppressed"]
     assert_type(fv.report(folder, overwrite=True), Path)

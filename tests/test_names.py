@@ -192,6 +192,7 @@ def test_an_older_release_without_names_verifies(tmp_path: Path) -> None:
     """Folders of earlier versions have no names, and say of no column that it names zones."""
     table = zones(name=["A"] * ZONES)
     folder = release(table).write(tmp_path / "out")
+    (tmp_path / "out.audit.json").unlink()  # which has hashes of the files as they are now
     path = folder / "areas.parquet"
     geo = {"geo": pq.read_metadata(path).metadata[b"geo"].decode()}
     _write_table(pq.read_table(path).drop_columns(["name"]).replace_schema_metadata(geo), path)

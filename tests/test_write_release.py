@@ -306,7 +306,7 @@ def break_at(monkeypatch, owner, name, call, error):
 # writes, and is killed at its n-th call of any function (it makes more of them when it finds leftovers, and comes to
 # its end when n is larger), or by the clock.
 KILLED = """
-import json, os, random, signal, sys, time
+import hashlib, json, os, random, signal, sys, time
 from pathlib import Path
 import flowveil as fv
 from flowveil._release.audit import make_audit
@@ -367,7 +367,11 @@ def state():
     for name, release in (("old", old), ("new", new)):
         if found.manifest == release.manifest:
             assert found.flows.equals(release.flows) and found.areas.equals(release.areas)
-            assert json.loads((folder / "out.audit.json").read_text()) == json.loads(json.dumps(audits[name]))
+            audit = json.loads((folder / "out.audit.json").read_text())
+            for file in audit.pop("files"):
+                written = hashlib.sha256((folder / "out" / file["name"]).read_bytes()).hexdigest()
+                assert file["sha256"] == written, file["name"]
+            assert audit == json.loads(json.dumps(audits[name]))
             return name
     raise AssertionError("neither old nor new")
 
@@ -419,6 +423,8 @@ codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in c
 assert codes == ([0] * 10 if overwrite else [0] + [7] * 9), codes
 found, audit = fv.read_release(folder / "out"), json.loads((folder / "out.audit.json").read_text())
 (name,) = [name for name, release in (("old", old), ("new", new)) if release.manifest == found.manifest]
+for file in audit.pop("files"):
+    assert file["sha256"] == hashlib.sha256((folder / "out" / file["name"]).read_bytes()).hexdigest(), file["name"]
 assert audit == json.loads(json.dumps(audits[name]))
 assert sorted(os.listdir(folder)) == ["out", "out.audit.json"], os.listdir(folder)
 """

@@ -104,7 +104,7 @@ class PromiseError(FlowveilError):
     ...     fv.anonymize(flows, k=101)
     ... except fv.PromiseError as error:
     ...     print(error.message)
-    at least 100.000% of the trips would be left out, but only 10.000% may be
+    k is 101, but the data has 100 persons
     """
 
 
@@ -114,8 +114,8 @@ class VerificationError(PromiseError):
     >>> try:
     ...     fv.verify("release", "trips.parquet", where="sex = 'female'")
     ... except fv.VerificationError as error:
-    ...     print(error.message)
-    the flow 871fa6321ffffff -> l:15/1/1/238/163 does not have the trips of the input
+    ...     print(error.message.partition(" (")[0])
+    the flow 871fa6321ffffff
     """
 
 

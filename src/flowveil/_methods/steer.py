@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from flowveil._errors import InputError, PromiseError
-from flowveil._flows import People
 from flowveil._methods.exact import finest, most_complete
 from flowveil._methods.lagrange import bracket, price_between
 from flowveil._methods.spend import spend
@@ -59,13 +56,10 @@ def check_budget(least: int, problem: Problem) -> None:
 
 def check_size(problem: Problem) -> None:
     """Raise if all the trips together are no crowd."""
-    flows, k = problem.flows, problem.requirement.k
-    if isinstance(flows.people, People):
-        crowd, what = len(np.unique(flows.people.person)), "persons"
-    else:  # where persons were counted on a cluster, they are no more than trips
-        crowd, what = flows.total, "trips"
+    k, (crowd, what) = problem.requirement.k, problem.everybody
     if crowd < k:
-        raise PromiseError(f"k is {k:,}, but the data has {crowd:,} {what}", "lower k, or publish a longer period")
+        said = f"k is {k:,}, but the data has {crowd:,} {what}{'' if crowd == 1 else 's'}"
+        raise PromiseError(said, "lower k, or publish a longer period")
 
 
 def check_precision(max_gbar: float) -> None:

@@ -89,6 +89,14 @@ class Problem:
         barred: BoolArray = self._barred[0][origin] | self._barred[1][destination]
         return barred
 
+    @property
+    def everybody(self) -> tuple[int, str]:
+        """How many there are in all, and what is counted; persons that a cluster counted are no more than trips."""
+        people = self.flows.people
+        if isinstance(people, People):
+            return len(np.unique(people.person)), "person"
+        return self.flows.total, "trip"
+
     def part(self, matrix: int) -> Problem:
         """Return the problem of one matrix by itself, with its share of the budget."""
         if self.flows.matrix_count == 1:  # its cube may be there already

@@ -19,7 +19,6 @@ from flowveil._risk.finding import VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from flowveil._folder import Json
     from flowveil._places import ZonesLike
     from flowveil._risk.attacks import Attack
     from flowveil._risk.exact import MarginsLike
@@ -64,7 +63,7 @@ class Risk:
         """
         return VERDICTS.index(self.worst) >= VERDICTS.index(parse_choice(verdict, "verdict", VERDICTS))
 
-    def to_dict(self) -> dict[str, Json]:
+    def to_dict(self) -> dict[str, object]:
         """Return all findings as values of JSON.
 
         >>> sorted(fv.risk("release").to_dict())
@@ -77,7 +76,7 @@ class Risk:
             "inapplicable": list(self.inapplicable),
         }
 
-    def in_full(self) -> list[dict[str, Json]]:
+    def in_full(self) -> list[dict[str, str]]:
         """Return what a page shows of each finding: what was asked, and what came of it.
 
         >>> fv.risk("release", attacks="repeats").in_full()[0]["question"]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from flowveil._folder import Json
 
 # What an attack comes to, from good to bad.
 HOLDS = "holds"  # it learns nothing
@@ -19,7 +15,7 @@ VERDICTS = (HOLDS, TELLS, BREAKS)
 class Finding:
     """What one attack found: a figure, a verdict and a sentence for the publisher.
 
-    >>> finding = fv.risk("release").findings[0]
+    >>> finding = fv.risk("release", attacks="repeats").findings[0]
     >>> finding.attack, finding.verdict
     ('repeats', 'tells')
     """
@@ -30,6 +26,6 @@ class Finding:
     verdict: str  # one of VERDICTS
     sentence: str  # what the publisher should know, in plain words
     advice: str = ""  # what can be done about it; nothing where the release holds
-    parameters: dict[str, Json] = field(default_factory=dict)  # what the attack was told, e.g. {"share": 0.5}
-    details: dict[str, Json] = field(default_factory=dict)  # further figures by name
+    parameters: dict[str, object] = field(default_factory=dict)  # what the attack was told, e.g. {"share": 0.5}
+    details: dict[str, object] = field(default_factory=dict)  # further figures by name
     private: bool = False  # whether it was computed from the true trips, or tells of places that may be a secret
