@@ -259,3 +259,11 @@ def test_rounded_numbers_are_shown_as_rounded(city, tmp_path):
     zones = pa.table({"zone_id": ["all"], "geometry": [shapely.box(4.0, 50.0, 5.0, 51.0).wkb]})
     assert any("rounded to multiples of 5" in note for note in fv.reconstruct(folder, zones).notes)
     assert release.flows["trips"].to_pylist() == pq.read_table(folder / "flows.parquet")["trips"].to_pylist()
+
+
+def test_weights_are_refused(city):
+    """Where all weigh the same, a sum of weights tells the true number of trips."""
+    flows = fv.build_flows(city, "h3:7", hierarchy="h3", unit="person_id", weight="weight")
+
+    with pytest.raises(fv.InputError, match="true numbers"):
+        fv.anonymize(flows, k=5, rounding=5)

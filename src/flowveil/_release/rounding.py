@@ -1,7 +1,8 @@
 """Rounding the numbers of a release to multiples of a base, up or down by chance, so that sums of flows agree.
 
-Trips and weights add up, so their sums are rounded with them (`circulation`). Persons do not: each number is rounded by
-itself, by the same chance as the trips of its flow, so that a flow never has more persons than trips.
+Trips add up, so their sums are rounded with them (`circulation`). Persons do not: each number is rounded by itself, by
+the same chance as the trips of its flow, so that a flow never has more persons than trips. Weights are refused before:
+they would tell the true numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, IntArray, KeyArray
 
-_ADDING = ("trips", "weight")
-
 
 def round_table(
     table: pa.Table, base: int, secret: bytes, divided_by: Sequence[str], groups: Sequence[str]
@@ -32,16 +31,12 @@ def round_table(
     starts or ends in an area, of a matrix, and of all (totals by themselves) are rounded to the multiples around them.
     """
     keys = _keys(table, divided_by, groups)
-    count = most_arcs(keys)
-    for name in _ADDING:
-        if name in table.column_names:
-            values = _whole(table, name)
-            up = round_controlled(values, base, keys, draw_words(secret, f"round {name}", count))
-            if name == "trips" and "persons" in table.column_names:
-                words = draw_words(secret, "round persons", len(values))
-                table = _put(table, "persons", _round_alike(_whole(table, "persons"), base, values, up, words))
-            table = _put(table, name, values - values % base + base * up)
-    return table
+    trips = _whole(table, "trips")
+    up = round_controlled(trips, base, keys, draw_words(secret, "round trips", most_arcs(keys)))
+    if "persons" in table.column_names:
+        words = draw_words(secret, "round persons", len(trips))
+        table = _put(table, "persons", _round_alike(_whole(table, "persons"), base, trips, up, words))
+    return _put(table, "trips", trips - trips % base + base * up)
 
 
 def _round_alike(persons: IntArray, base: int, trips: IntArray, up: BoolArray, words: KeyArray) -> IntArray:

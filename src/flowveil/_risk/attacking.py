@@ -145,9 +145,10 @@ def risk(
     )
     if trips is None and (zones is not None or columns or where):
         raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
-    chosen = [attack for attack in _choose(attacks) if kind in attack.kinds]
-    findings, skipped = [], []
+    chosen, findings, skipped = _choose(attacks), [], []
     for attack in chosen:
+        if kind not in attack.kinds:
+            continue
         if attack.needs_truth and not case.knows_truth:
             skipped.append(attack.name)
             continue
@@ -156,7 +157,7 @@ def risk(
         if (finding := attack.run(case)) is not None:
             findings.append(finding)
     told = {finding.attack for finding in findings}.union(skipped)
-    named = () if attacks is None else (attack.name for attack in _choose(attacks))
+    named = () if attacks is None else (attack.name for attack in chosen)
     return Risk(tuple(findings), tuple(skipped), tuple(name for name in named if name not in told))
 
 
