@@ -38,6 +38,7 @@ if _typing.TYPE_CHECKING:
     )
     from flowveil._methods import Method, methods
     from flowveil._reconstruct import Reconstruction
+    from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Trips, read_trips
@@ -64,6 +65,7 @@ else:
         ],
         "_methods": ["Method", "methods"],
         "_reconstruct": ["Reconstruction"],
+        "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Trips", "read_trips"],
@@ -100,6 +102,7 @@ __all__ = [
     "NoisyRelease",
     "PromiseError",
     "Reconstruction",
+    "Register",
     "Release",
     "Risk",
     "Trips",
@@ -123,6 +126,7 @@ __all__ = [
     "read_release",
     "read_trips",
     "reconstruct",
+    "register",
     "report",
     "risk",
     "synthetic",

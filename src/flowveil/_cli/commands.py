@@ -19,6 +19,7 @@ from flowveil._cli import (
     methods,
     query,
     reconstruct,
+    register,
     report,
     risk,
     serve,
@@ -46,6 +47,7 @@ app.command("methods")(methods.methods)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("register")(register.register)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)

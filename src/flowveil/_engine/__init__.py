@@ -5,6 +5,7 @@ from flowveil._engine.condition import Condition, check_condition, describe_inpu
 from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
+from flowveil._engine.marking import MarkedRows, read_marked
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.rows import Request
@@ -23,6 +24,7 @@ __all__ = [
     "Condition",
     "FileSource",
     "Labels",
+    "MarkedRows",
     "Nodes",
     "PointCounts",
     "QuerySource",
@@ -42,6 +44,7 @@ __all__ = [
     "fingerprint",
     "first_rows",
     "open_source",
+    "read_marked",
     "read_samples",
     "scan",
     "without_errors",

@@ -40,6 +40,8 @@ class Request:
     bbox: tuple[float, float, float, float] | None = None
     time: str | None = None
     by: tuple[str, ...] = ()  # columns of groups
+    stamp: str | None = None  # column of time that rows are marked by, whether time is cut or not
+    secret: bytes | None = None  # what rows and persons are marked with, where marks are wanted
 
     @property
     def by_zone(self) -> bool:
@@ -49,7 +51,7 @@ class Request:
     @property
     def named(self) -> list[str]:
         """All columns that are wanted, apart from those in `where`."""
-        single = (self.count, self.unit, self.weight, self.time)
+        single = (self.count, self.unit, self.weight, self.time, self.stamp)
         return list(dict.fromkeys([*self.columns.values(), *filter(None, single), *self.by]))
 
 
@@ -58,8 +60,8 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
 
     Columns: for coordinates null_NAME (nothing is written), NAME (double, null where it is no number) and decimal_comma
     (one is written like 4,5); for zones NAME (text); unit (text); weight and count (double); time (microseconds since
-    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); by_0 and so on (text),
-    each only if it was asked for.
+    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); stamp (like time); by_0
+    and so on (text), each only if it was asked for.
     """
     named = request.named
     table = relation(con, request.source, named)
@@ -87,8 +89,7 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
             parts.append(f"TRY_CAST({written[number_column]} AS DOUBLE) AS {name}")
-    if request.time:
-        parts += _time(written[request.time], kind[request.time], request.time)
+    parts += _times(request, written, kind)
     parts += [f"{_text(written[column], kind[column])} AS by_{number}" for number, column in enumerate(request.by)]
     condition = f" WHERE ({request.where})" if request.where else ""
     rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
@@ -124,7 +125,15 @@ def _trimmed(text: str) -> str:
     return f"CASE WHEN {bare} THEN {text} ELSE nullif(trim({text}, {_BLANKS}), '') END"
 
 
-def _time(value: str, kind: str, column: str) -> list[str]:
+def _times(request: Request, written: dict[str, str], kind: dict[str, str]) -> list[str]:
+    """Return the time of a row and whether it is in UTC, and the time that it is marked by, each if it is wanted."""
+    parts = _time(written[request.time], kind[request.time], request.time) if request.time else []
+    if request.stamp:
+        parts.append(_time(written[request.stamp], kind[request.stamp], request.stamp, "stamp")[0])
+    return parts
+
+
+def _time(value: str, kind: str, column: str, name: str = "time") -> list[str]:
     """Return a time as microseconds since 1970, and whether these are in UTC."""
     if kind == "VARCHAR":
         text = _trimmed(value)
@@ -142,7 +151,7 @@ def _time(value: str, kind: str, column: str) -> list[str]:
             f"the column {column!r} holds no times", "times are timestamps, or text like 2024-05-01T08:30:00+02:00"
         )
     usable = f"CASE WHEN ({moment}) >= {_EARLIEST} AND ({moment}) < {_LATEST} THEN epoch_us({moment}) END"
-    return [f"{usable} AS time", f"{aware} AS aware"]
+    return [f"{usable} AS {name}", f"{aware} AS aware"]
 
 
 def _person(text: str) -> str:

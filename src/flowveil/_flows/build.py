@@ -149,6 +149,8 @@ def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggreg
         outside_bbox=counted.outside_bbox,
         unknown_zones=counted.unknown_zones,
         notes=notes(trips, request, counted, places),
+        request=request,
+        stamp=trips.columns.get("start_time"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from flowveil._options import (
@@ -16,11 +17,13 @@ from flowveil._options import (
 from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_STEP
 from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.registered import check_register
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from flowveil._engine import Readable
     from flowveil._options import DescriptionOptions
@@ -73,6 +76,7 @@ def anonymize(
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
+    register: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **description: Unpack[DescriptionOptions],
 ) -> TrajectoryRelease:
@@ -82,6 +86,8 @@ def anonymize(
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
     min_support: suppress samples in which fewer members of their group were seen; by default one is enough.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
+    register: a private file that knows all releases of a source, made if there is none: raises if one of them is of
+    the same users and time; `write` enters the new one.
     step, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
@@ -102,6 +108,7 @@ def anonymize(
         trajectories = read_trajectories(
             source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=asked.memory
         )
+    entry = None if register is None else check_register(register, trajectories, said.get("period"))
     grid = trajectories.grid
     grouping = glove(
         trajectories,
@@ -121,4 +128,6 @@ def anonymize(
     release = make_release(trajectories, grouping, given, asked.k, said)
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
-    return release
+    return (
+        release if entry is None else replace(release, entry=replace(entry, promise=dict(release.manifest["promise"])))
+    )
