@@ -101,10 +101,6 @@ FILES = {
     "truncated Arrow": ("cannot be read", lambda f: [put(f, "t.feather", cut(arrow(f)))]),
     "junk as CSV": ("cannot be read", lambda f: [put(f, "t.csv", np.random.default_rng(1).bytes(4_000))]),
     "CSV in Latin-1": ("UTF-8", lambda f: [put(f, "t.csv", csv(changed(TRIPS, who=["Zoë"] * ROWS)).encode("latin-1"))]),
-    "CSV half in UTF-16": (
-        "some are not",
-        lambda f: [put(f, "a.csv", csv(TRIPS).encode("utf-16")), put(f, "b.csv", csv(TRIPS))] and [str(f / "*.csv")],
-    ),
     "CSV with a short line": ("as many values", lambda f: [put(f, "t.csv", csv(TRIPS) + "p1,1\n")]),
     "CSV with a long line": ("as many values", lambda f: [put(f, "t.csv", csv(TRIPS) + "p1,1,1,1,1,1,1,1\n")]),
     "CSV with a footer": ("as many values", lambda f: [put(f, "t.csv", csv(TRIPS) + "(40 rows)\n")]),

@@ -40,7 +40,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._reconstruct import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
-    from flowveil._trips import Trips, read_trips
+    from flowveil._trips import Layout, Trips, layouts, read_trips
     from flowveil._verify import Verification
 
     __version__: str
@@ -66,7 +66,7 @@ else:
         "_reconstruct": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
-        "_trips": ["Trips", "read_trips"],
+        "_trips": ["Layout", "Trips", "layouts", "read_trips"],
         "_verify": ["Verification"],
     }
     _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
@@ -95,6 +95,7 @@ __all__ = [
     "FlowveilError",
     "Frontier",
     "InputError",
+    "Layout",
     "Matrix",
     "Method",
     "NoisyRelease",
@@ -117,6 +118,7 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "layouts",
     "methods",
     "query",
     "query_errors",

@@ -16,6 +16,7 @@ from flowveil._cli import (
     evaluate,
     export,
     frontier,
+    layouts,
     methods,
     query,
     reconstruct,
@@ -43,6 +44,7 @@ app.command("frontier")(frontier.frontier)
 app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
+app.command("layouts")(layouts.layouts)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)

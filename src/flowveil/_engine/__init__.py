@@ -7,10 +7,20 @@ from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread,
 from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
+from flowveil._engine.reading import Reading, ReadingOptions, parse_reading
 from flowveil._engine.rows import Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
-from flowveil._engine.source import FileSource, QuerySource, Readable, Source, TableSource, fingerprint, open_source
+from flowveil._engine.source import (
+    Derived,
+    FileSource,
+    QuerySource,
+    Readable,
+    Source,
+    TableSource,
+    fingerprint,
+    open_source,
+)
 from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
@@ -21,12 +31,15 @@ __all__ = [
     "Aggregate",
     "Cluster",
     "Condition",
+    "Derived",
     "FileSource",
     "Labels",
     "Nodes",
     "PointCounts",
     "QuerySource",
     "Readable",
+    "Reading",
+    "ReadingOptions",
     "Request",
     "Samples",
     "Source",
@@ -42,6 +55,7 @@ __all__ = [
     "fingerprint",
     "first_rows",
     "open_source",
+    "parse_reading",
     "read_samples",
     "scan",
     "without_errors",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._engine.duckdb import connection, identifier, relation, types
+from flowveil._engine.duckdb import connection, relation, types
 from flowveil._engine.rows import _person, _text, _with_types
+from flowveil._engine.shaping import identifier
 from flowveil._errors import InputError
 
 if TYPE_CHECKING:

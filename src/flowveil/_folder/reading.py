@@ -37,7 +37,8 @@ class Files:
     manifest: Manifest
 
 
-_TEXTS = ("where", "zones", "places", "sensitive")  # input options of an audit file that are text
+_READING = ("layout", "encoding", "decimal", "time_format", "input_crs", "matrix")  # how an input is written
+_TEXTS = ("where", "zones", "places", "sensitive", *_READING)  # input options of an audit file that are text
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,18 @@ class Remembered:
     zones: str | None = None
     places: str | None = None
     sensitive: str | None = None
+    layout: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    time_format: str | None = None
+    input_crs: str | None = None
+    matrix: str | None = None
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """What was said of how the input is written, by the names of `read_trips`."""
+        values = {name: getattr(self, name) for name in _READING}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def find_release(path: str | Path) -> Path:
