@@ -98,6 +98,7 @@ def _passes(problem, rows, area, first):
     return trips >= requirement.k and min(tiles) >= requirement.min_tiles and enough
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["mosaic", "nested", "crosscut", "suppression"]))
 def test_equals_the_plain_rule(problem, method):
