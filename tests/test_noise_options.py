@@ -17,7 +17,7 @@ FRAMES = [*CELLS, "--max-trips-per-person", "1", "--frames", "morning=7-8"]
 TILES = ["--grid", "h3:5"]
 WAYS = {"cells": CELLS, "frames": FRAMES, "tiles": TILES, "laplace": ["--method", "laplace", *TILES]}
 DESCRIPTION = {"title", "period", "publisher", "license", "contact", "unit_label"}
-WRITTEN = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrix"}
+WRITTEN = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}
 EVERYWHERE = {"query", "columns", "where", "memory", "report", "ground", "context", "overwrite", "option"} | DESCRIPTION
 NEEDED = {"source", "output", "bbox", "epsilon", "method"}
 USED = {
@@ -34,7 +34,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "decimal": ",",
     "time_format": "unix",
     "input_crs": "EPSG:2154",
-    "matrix": "am",
+    "matrices": "am",
     "k": "5",
     "preset": "mds-10",
     "k_weight": "auto",

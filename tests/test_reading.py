@@ -197,14 +197,14 @@ def test_open_matrix_files(tmp_path):
         "matrix": "am",
         "count": 12.0,
     }
-    assert fv.build_flows(fv.read_trips(both, matrix="pm"), zones=zones).total == 24 + 4
-    assert fv.build_flows(fv.read_trips(both, matrix="am,pm"), zones=zones, by="matrix").matrix_count == 2
+    assert fv.build_flows(fv.read_trips(both, matrices="pm"), zones=zones).total == 24 + 4
+    assert fv.build_flows(fv.read_trips(both, matrices="am,pm"), zones=zones, by="matrix").matrix_count == 2
     with pytest.raises(fv.InputError, match="holds 2 matrices: am, pm"):
         fv.read_trips(both)
     with pytest.raises(fv.UnknownNameError, match="no matrix 'op'"):
-        fv.read_trips(both, matrix="op")
+        fv.read_trips(both, matrices="op")
     with pytest.raises(fv.InputError, match="no Open Matrix file"):
-        fv.read_trips(ZONES, matrix="am")
+        fv.read_trips(ZONES, matrices="am")
     with pytest.raises(fv.InputError, match="cannot be read"):
         fv.read_trips(write(tmp_path / "no.omx", "nothing"))
 

@@ -124,7 +124,7 @@ class WrittenOptions:
     input_crs: Annotated[
         str | None, typer.Option(metavar="CRS", help="CRS of coordinates that are not degrees, e.g. EPSG:2154.")
     ] = None
-    matrix: Annotated[str | None, typer.Option(metavar="NAME,...", help="Which matrices of an Open Matrix file.")] = (
+    matrices: Annotated[str | None, typer.Option(metavar="NAME,...", help="Which matrices of an Open Matrix file.")] = (
         None
     )
 

@@ -14,6 +14,8 @@ from flowveil._errors import InputError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy.typing as npt
+
 _LOOKUPS = ("area", "zone_id", "zone", "zones", "taz", "id")  # which names rows and columns, where a file has several
 
 
@@ -43,7 +45,7 @@ def _tables(file: Any, name: str, names: Sequence[str] | None) -> list[pa.Table]
     if names is None and len(there) != 1:
         raise InputError(
             f"{name!r} holds {len(there)} matrices: {', '.join(there)}",
-            "choose with --matrix NAME, or several with commas between them and --by matrix",
+            "choose with --matrices NAME, or several with commas between them and --by matrix",
         )
     for chosen in names or ():
         if chosen not in there:
@@ -64,7 +66,7 @@ def _cells(values: Any, file: Any, name: str) -> pa.Table:  # Any: an array of a
     )
 
 
-def _zones(file: Any, length: int) -> Any:
+def _zones(file: Any, length: int) -> npt.NDArray[np.object_]:  # Any: openmatrix has no types
     """Return the names of rows or columns: of a lookup that has as many, else their numbers from 1."""
     lookups = {name: np.asarray(getattr(file.root.lookup, name)) for name in file.list_mappings()}
     fitting = {name: values for name, values in lookups.items() if len(values) == length}

@@ -45,6 +45,6 @@ def _convert(crs: str, x: Column, y: Column) -> tuple[Column, Column]:
     known: dict[str, pyproj.Transformer] = _mine.__dict__.setdefault("transformers", {})
     if crs not in known:
         known[crs] = pyproj.Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
-    moved = known[crs].transform(*(np.asarray(values.to_numpy(zero_copy_only=False)) for values in (x, y)))
-    lon, lat = (np.where(np.isfinite(values), values, _NOWHERE) for values in moved)
+    east, north = (np.asarray(values.to_numpy(zero_copy_only=False)) for values in (x, y))
+    lon, lat = (np.where(np.isfinite(values), values, _NOWHERE) for values in known[crs].transform(east, north))
     return pa.array(lon), pa.array(lat)

@@ -24,7 +24,7 @@ class ReadingOptions(TypedDict, total=False):
     decimal: str | None
     time_format: str | None
     input_crs: str | None
-    matrix: str | None
+    matrices: str | None
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Reading:
     decimal: str | None = None  # "," or "."
     time_format: str | None = None  # as strptime has it, or one of UNIX
     input_crs: str | None = None  # of coordinates; degrees of WGS 84 without it
-    matrix: str | None = None  # which matrices of an Open Matrix file, with commas between them
+    matrices: str | None = None  # which matrices of an Open Matrix file, with commas between them
 
     def typed(self) -> dict[str, str]:
         """Return what was said, by name."""
@@ -44,9 +44,9 @@ class Reading:
         return {name: value for name, value in values.items() if value is not None}
 
     @property
-    def matrices(self) -> tuple[str, ...] | None:
+    def chosen(self) -> tuple[str, ...] | None:
         """The names of matrices that were chosen."""
-        return None if self.matrix is None else parse_names(self.matrix, "matrix")
+        return None if self.matrices is None else parse_names(self.matrices, "matrices")
 
 
 def parse_reading(options: ReadingOptions) -> Reading:

@@ -124,8 +124,8 @@ def open_source(source: Readable, query: str | None = None, reading: Reading = R
     opened = _open(source, query, reading)
     if reading.encoding is not None and not (isinstance(opened, FileSource) and opened.format == "csv"):
         raise InputError("an encoding was given, but these are no text files", "leave out --encoding")
-    if reading.matrix is not None and not (isinstance(opened, TableSource) and opened.paths):
-        raise InputError("a matrix was named, but this is no Open Matrix file", "leave out --matrix")
+    if reading.matrices is not None and not (isinstance(opened, TableSource) and opened.paths):
+        raise InputError("a matrix was named, but this is no Open Matrix file", "leave out --matrices")
     return opened
 
 
@@ -185,7 +185,7 @@ def _files(patterns: list[str], reading: Reading) -> Source:
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"the Arrow file cannot be read: {error}", _FORMATS) from None
     if kind == "matrices":
-        return TableSource(read_matrices(files, reading.matrices), tuple(paths))
+        return TableSource(read_matrices(files, reading.chosen), tuple(paths))
     return FileSource(tuple(paths), kind, () if owner is None else tuple(files), owner, tuple(notes))
 
 

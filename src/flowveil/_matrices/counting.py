@@ -50,7 +50,7 @@ class NoiseKeywords(CountingOptions, DescriptionOptions, total=False):
 
 
 _FRAMES = "--frames"
-_WRITTEN = ("layout", "encoding", "decimal", "time_format", "input_crs", "matrix")
+_WRITTEN = ("layout", "encoding", "decimal", "time_format", "input_crs", "matrices")
 _ALWAYS = {"query", "columns", "where", "bbox", "memory", "max_trips_per_person"}
 _ON_CELLS = {"cells", "ends", "stops", "unit", *_WRITTEN}
 _USED = {

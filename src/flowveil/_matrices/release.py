@@ -290,7 +290,7 @@ def _audit(matrix: Matrix, ledger: Ledger, warning: str | None) -> Audit:
         "input": {
             "columns": provenance.columns,
             "where": provenance.where,
-            **provenance.reading.typed(),
+            "reading": provenance.reading.typed(),
             "zones": provenance.zones,
             "places": provenance.places,
             "unit": matrix.unit,

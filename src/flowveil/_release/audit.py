@@ -26,7 +26,7 @@ def make_audit(release: Release) -> Audit:
         "input": {
             "columns": provenance.columns,
             "where": provenance.where,
-            **provenance.reading.typed(),
+            "reading": provenance.reading.typed(),
             "zones": provenance.zones,
             "places": provenance.places,
             **({} if release.sensitive is None else {"sensitive": release.sensitive}),

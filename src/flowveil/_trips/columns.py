@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._trips.layouts import match_names
+from flowveil._trips.known_layouts import match_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from flowveil._trips.layouts import Layout
+    from flowveil._trips.known_layouts import Layout
 
 COORDINATES = ("start_lon", "start_lat", "end_lon", "end_lat")
 ZONES = ("origin", "destination")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from flowveil import _engine as engine
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._trips.columns import COORDINATES, ZONES, recognize
-from flowveil._trips.layouts import MATRIX, find_layout, layouts, match_names
+from flowveil._trips.known_layouts import MATRIX, find_layout, layouts, match_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from flowveil._trips.layouts import Layout
+    from flowveil._trips.known_layouts import Layout
 
 _COMMAS = "replace(replace({0}, '.', ''), ',', '.')"
 _NAMED = 0.5  # share of the columns of a matrix that also name a row

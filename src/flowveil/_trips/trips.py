@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from flowveil._folder import Remembered
-    from flowveil._trips.layouts import Layout
+    from flowveil._trips.known_layouts import Layout
 
 _SHOWN = 40  # columns
 
@@ -74,7 +74,7 @@ def read_trips(
     decimal: str | None = None,
     time_format: str | None = None,
     input_crs: str | None = None,
-    matrix: str | None = None,
+    matrices: str | None = None,
 ) -> Trips:
     """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
 
@@ -86,7 +86,7 @@ def read_trips(
     decimal: "," if numbers are written 4,5; degrees are read either way. time_format: how times are written, e.g.
     "%d/%m/%Y %H:%M", or "unix", "unix-ms", "unix-us", "unix-ns".
     input_crs: of coordinates that are not degrees of WGS 84, e.g. "EPSG:2154".
-    matrix: which matrices of an Open Matrix file, with commas between them.
+    matrices: which matrices of an Open Matrix file, with commas between them.
 
     >>> import pyarrow as pa
     >>> fv.read_trips(pa.table({"origin": ["a"], "dest": ["b"]})).columns
@@ -100,7 +100,7 @@ def read_trips(
             "decimal": decimal,
             "time_format": time_format,
             "input_crs": input_crs,
-            "matrix": matrix,
+            "matrices": matrices,
         }
     )
     opened = engine.open_source(source, query, reading)
@@ -121,5 +121,5 @@ def reopen_trips(
         return trips
     reading = story.reading
     if not isinstance(trips, str | Path | list | tuple):  # of which a file was read once
-        reading = {name: value for name, value in reading.items() if name not in ("encoding", "matrix")}
+        reading = {name: value for name, value in reading.items() if name not in ("encoding", "matrices")}
     return read_trips(trips, columns or story.columns, where or story.where, **reading)
