@@ -26,7 +26,7 @@ LAYERS = [
     "_folder _processes",
     "_engine _noise _synthetic _charts",
     "_places _trips",
-    "_times _remainders",
+    "_times _remainders _fixes",
     "_flows",
     "_problem",
     "_methods _measure _difference",
