@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flowveil._arrays import texts
 from flowveil._engine.duckdb import connection
 from flowveil._engine.samples import samples_sql
 from flowveil._errors import InputError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._arrays import BoolArray, ChunkedColumn, FloatArray, IntArray
     from flowveil._engine.condition import Condition
     from flowveil._engine.source import Source
 
@@ -98,19 +99,19 @@ def _parts(con: duckdb.DuckDBPyConnection, has_occupied: bool, batch_rows: int) 
         yield _samples(pa.concat_tables(waiting))
 
 
-def _changes(users: pa.ChunkedArray) -> IntArray:
+def _changes(users: ChunkedColumn) -> IntArray:
     """Return where each run of one user ends."""
     if not len(users):
         return np.zeros(0, np.int64)
-    encoded = pc.run_end_encode(users.combine_chunks(), run_end_type=pa.int64())
-    return np.asarray(encoded.run_ends.to_numpy(zero_copy_only=False), np.int64)
+    differs = pc.not_equal(users.slice(1), users.slice(0, len(users) - 1)).to_numpy()
+    return np.append(np.flatnonzero(differs) + 1, len(users))
 
 
 def _samples(table: pa.Table) -> UserSamples:
     ends = _changes(table.column("user"))
     start = np.concatenate([np.zeros(1, np.int64), ends])
     return UserSamples(
-        users=table.column("user").take(pa.array(start[:-1])).to_pylist(),
+        users=texts(table.column("user").take(start[:-1])),
         start=start,
         time=np.ascontiguousarray(table.column("time").to_numpy(), np.int64),
         lon=np.ascontiguousarray(table.column("lon").to_numpy(), np.float64),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from flowveil._arrays import FloatArray, IntArray
+    from flowveil._arrays import Column, FloatArray, IntArray
     from flowveil._fixes.finding import Found, Places
 
 RECORD = "flowveil"  # of the file's metadata: how trips were made
@@ -57,7 +57,7 @@ def _table(
     times: tuple[IntArray, IntArray],
     values: Sequence[FloatArray],
 ) -> pa.Table:
-    columns = [pa.array(users, pa.string()).take(pa.array(user))]
+    columns: list[Column] = [pa.array(users, pa.string()).take(user)]
     columns += [pa.array(time, pa.int64()).cast(schema.field("start_time").type) for time in times]
     columns += [pa.array(value, pa.float64(), mask=np.isnan(value)) for value in values]
     return pa.table(columns, schema=schema)
