@@ -85,7 +85,7 @@ def names() -> list[str]:
     assert_type(fv.__version__, str)
     method: fv.Method = fv.methods()[0]
     layout: fv.Layout = fv.layouts()[0]
-    return [method.name, *(error.__name__ for error in errors)]
+    return [method.name, layout.name, *(error.__name__ for error in errors)]
 
 
 def city(folder: Path) -> pa.Table:

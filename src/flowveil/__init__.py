@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._compare import Comparison, compare
     from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
     from flowveil._export import Export
+    from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
     from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
     from flowveil._matrices import (
@@ -37,7 +38,7 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reconstruct import Reconstruction
+    from flowveil._reading import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Layout, Trips, layouts, read_trips
@@ -50,6 +51,7 @@ else:
         "_compare": ["Comparison", "compare"],
         "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
         "_export": ["Export"],
+        "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
         "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
         "_matrices": [
@@ -63,7 +65,7 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reconstruct": ["Reconstruction"],
+        "_reading": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Layout", "Trips", "layouts", "read_trips"],
@@ -96,6 +98,7 @@ __all__ = [
     "Frontier",
     "InputError",
     "Layout",
+    "MadeTrips",
     "Matrix",
     "Method",
     "NoisyRelease",
@@ -119,6 +122,7 @@ __all__ = [
     "export",
     "frontier",
     "layouts",
+    "make_trips",
     "methods",
     "query",
     "query_errors",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
+from flowveil._engine.cab_files import CABS, cabs_sql
 from flowveil._engine.cloud import cloud_dataset
 from flowveil._engine.csv_files import csv_options
 from flowveil._engine.database import query_reader, query_schema
@@ -158,6 +159,8 @@ def _unshaped(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[s
         return "input_table" if of_text is None else f"({_typed(of_text, text)})"
     if source.format == "parquet":
         return f"read_parquet({_names(source)}, union_by_name = true)"
+    if source.format == CABS:
+        return cabs_sql(_names(source))
     if source.wide is not None:
         return f"read_csv({_names(source)}, {csv_options(source.files)}, all_varchar = true)"
     made = {column.name for column in source.derived}

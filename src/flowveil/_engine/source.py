@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.feather
 
+from flowveil._engine.cab_files import CABS, is_cab_file
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._engine.open_matrix import read_matrices
 from flowveil._engine.reading import Reading
@@ -55,7 +56,7 @@ class FileSource(Shaping):
     """Files of one format."""
 
     paths: tuple[str, ...]  # as they were named
-    format: str  # csv or parquet
+    format: str  # csv, parquet or cabs
     unpacked: tuple[str, ...] = ()  # what is read in their place
     owner: Unpacked | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()  # what was assumed
@@ -174,7 +175,7 @@ def _files(patterns: list[str], reading: Reading) -> Source:
             raise InputError(f"the file {path!r} is empty", "give a file with a header and at least one trip")
         if not path.lower().endswith(".zip"):
             _format(path)
-    files, owner, notes = ready(paths, reading.encoding, lambda name: _kind(name) == "csv", _is_trips)
+    files, owner, notes = ready(paths, reading.encoding, lambda name: _format(name) == "csv", _is_trips)
     formats = {_format(file) for file in files}
     if len(formats) > 1:
         raise InputError(f"the files have different formats: {', '.join(sorted(formats))}", "give files of one format")
@@ -226,7 +227,9 @@ def _is_data(name: str) -> bool:
 
 def _is_known(path: str) -> bool:
     """Whether a file of a folder may hold trips; notes beside data are often called .txt."""
-    return path.lower().endswith(".zip") or (_is_trips(path) and not path.lower().endswith(".txt"))
+    if path.lower().endswith(".txt"):
+        return is_cab_file(path)
+    return path.lower().endswith(".zip") or _is_trips(path)
 
 
 def _kind(path: str) -> str | None:
@@ -237,7 +240,7 @@ def _kind(path: str) -> str | None:
 
 
 def _format(path: str) -> str:
-    kind = _kind(path)
+    kind = CABS if is_cab_file(path) else _kind(path)
     if kind is None:
         raise InputError(f"the format of {path!r} is not known", _FORMATS)
     return kind
