@@ -27,6 +27,9 @@ class Settings(TypedDict, total=False):
     step: str
     min_samples: int
     variant: str
+    reshape: bool
+    caps: str
+    weights: str
     max_extent: str
     max_duration: str
     min_support: int
@@ -68,6 +71,7 @@ class Promise(TypedDict, total=False):
     budget: list[Spending]
     records: str  # trajectories
     samples: str
+    spans: str
     max_extent: str
     max_duration: str
     min_support: int
@@ -102,6 +106,7 @@ class AuditInput(TypedDict, total=False):
 
     columns: dict[str, str]
     where: str | None
+    reading: dict[str, str]  # how values are written, as the user said
     zones: str | None
     places: str | None
     sensitive: str

@@ -90,14 +90,15 @@ class NoisyRelease:
         check_target(path, overwrite=overwrite)  # before it is entered
         with enter(self.entry, path) as entered:
             private = {AUDIT: {**self.audit, **entered}}
-            return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
+            return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline(self._show, self._files)
+        return make_inline(self._show, self.files)
 
     @property
-    def _files(self) -> Files:
+    def files(self) -> Files:
+        """The kind, tables and manifest: what the folder holds, but for its report."""
         kind = Kind.NOISY_FLOWS if FLOWS in self.tables else Kind.CELLS
         return Files(kind, self.tables, self.manifest)
 
@@ -307,6 +308,7 @@ def _audit(matrix: Matrix, ledger: Ledger, warning: str | None) -> Audit:
         "input": {
             "columns": provenance.columns,
             "where": provenance.where,
+            "reading": provenance.reading.typed(),
             "zones": provenance.zones,
             "places": provenance.places,
             "unit": matrix.unit,

@@ -106,12 +106,13 @@ class Release:
         audit = make_audit(self)
         with enter(self.entry, path) as entered:
             told = private | {AUDIT: {**audit, **entered}}
-            return write_folder(path, self._files, told, overwrite=overwrite, report=shown)
+            return write_folder(path, self.files, told, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline(flows_content, self._files)
+        return make_inline(flows_content, self.files)
 
     @property
-    def _files(self) -> Files:
+    def files(self) -> Files:
+        """The kind, tables and manifest: what the folder holds, but for its report."""
         return Files(Kind.FLOWS, {FLOWS: self.flows, AREAS: self.areas}, self.manifest)
