@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     min_samples: int
     variant: str
     reshape: bool
+    cut_into: str
     caps: str
     weights: str
     max_extent: str
@@ -72,6 +73,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    cut_into: str
     max_extent: str
     max_duration: str
     min_support: int

@@ -124,15 +124,27 @@ def evaluate(
         caps=options.get("caps", DEFAULT_CAPS),
         weights=options.get("weights", DEFAULT_WEIGHTS),
         min_samples=options["min_samples"],
+        cut_into=options.get("cut_into"),
+        timezone=options.get("timezone"),
     )
     groups = published_boxes(release, trajectories.grid)
-    listed = dict(zip(release.members["user_id"].to_pylist(), release.members["group"].to_pylist(), strict=True))
-    if set(listed) != set(trajectories.users):
-        raise InputError("the input does not have the users of the release", "give the input that it was made from")
-    group_of = np.array([-1 if listed[user] is None else listed[user] for user in trajectories.users])
+    group_of = _groups_of(release, trajectories)
     return measure(
         trajectories, groups, group_of, release.manifest["promise"]["k"], _offset(timezone, trajectories), seed
     )
+
+
+def _groups_of(release: TrajectoryRelease, trajectories: Trajectories) -> IntArray:
+    """Return the group of each trajectory, -1 if it was suppressed."""
+    members = release.members
+    days = members["period"].cast(pa.int32()).to_pylist() if "period" in members.column_names else [0] * len(members)
+    keys = zip(members["user_id"].to_pylist(), days, strict=True)
+    listed = dict(zip(keys, members["group"].to_pylist(), strict=True))
+    periods = [0] * len(trajectories) if trajectories.periods is None else trajectories.periods.tolist()
+    wanted = list(zip(trajectories.users, periods, strict=True))
+    if set(listed) != set(wanted):
+        raise InputError("the input does not have the users of the release", "give the input that it was made from")
+    return np.array([-1 if listed[key] is None else listed[key] for key in wanted])
 
 
 def published_boxes(release: TrajectoryRelease, grid: Grid) -> list[IntArray]:
