@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._compare import Comparison, compare
     from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
     from flowveil._export import Export
+    from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
     from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
     from flowveil._matrices import (
@@ -37,10 +38,10 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reconstruct import Reconstruction
+    from flowveil._reading import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
-    from flowveil._trips import Trips, read_trips
+    from flowveil._trips import Layout, Trips, layouts, read_trips
     from flowveil._verify import Verification
 
     __version__: str
@@ -50,6 +51,7 @@ else:
         "_compare": ["Comparison", "compare"],
         "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
         "_export": ["Export"],
+        "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
         "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
         "_matrices": [
@@ -63,10 +65,10 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reconstruct": ["Reconstruction"],
+        "_reading": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
-        "_trips": ["Trips", "read_trips"],
+        "_trips": ["Layout", "Trips", "layouts", "read_trips"],
         "_verify": ["Verification"],
     }
     _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
@@ -95,6 +97,8 @@ __all__ = [
     "FlowveilError",
     "Frontier",
     "InputError",
+    "Layout",
+    "MadeTrips",
     "Matrix",
     "Method",
     "NoisyRelease",
@@ -117,6 +121,8 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "layouts",
+    "make_trips",
     "methods",
     "query",
     "query_errors",

@@ -16,6 +16,7 @@ from flowveil._cli import (
     evaluate,
     export,
     frontier,
+    layouts,
     methods,
     query,
     reconstruct,
@@ -23,6 +24,7 @@ from flowveil._cli import (
     risk,
     serve,
     trajectories,
+    trips,
     verify,
 )
 from flowveil._cli.entry import show_version
@@ -37,12 +39,14 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize)
+app.command("trips")(trips.trips)
 app.command("verify")(verify.verify)
 app.command("evaluate")(evaluate.evaluate)
 app.command("frontier")(frontier.frontier)
 app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
+app.command("layouts")(layouts.layouts)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)

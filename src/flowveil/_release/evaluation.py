@@ -20,7 +20,7 @@ from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._release.true_trips import with_true_trips
-from flowveil._trips import Trips, read_trips
+from flowveil._trips import reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,7 @@ def recount(
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
     story = remembered(read_audit(release))
-    if not isinstance(trips, Trips):
-        trips = read_trips(trips, columns or story.columns, where or story.where)
+    trips = reopen_trips(trips, story, columns, where)
     keywords = {
         "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
         "hierarchy": options.get("hierarchy"),
