@@ -45,6 +45,10 @@ from flowveil._trajectories import (
     parse_periods,
 )
 
+Towers = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Towers (tower, lon, lat): samples then name a tower in place of coordinates."),
+]
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
 
@@ -60,7 +64,11 @@ class SampleOptions:
     """Which samples, and the grid they are put on."""
 
     source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files.")
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files, or a folder of cab files.",
+        ),
     ]
     bbox: Annotated[
         str | None, typer.Option(metavar="W,S,E,N", help="A public box, in degrees; samples outside are dropped.")
@@ -77,6 +85,7 @@ class SampleOptions:
     ] = 1
     columns: Columns = None
     where: Where = None
+    towers: Towers = None
     memory: Annotated[
         str | None, typer.Option(help="Memory, e.g. 2GB: keep all stretches if they fit, else lists of neighbors.")
     ] = None
@@ -88,6 +97,7 @@ class SampleOptions:
             self.bbox,
             columns=self.columns,
             where=self.where,
+            towers=self.towers,
             step=self.step,
             caps=self.caps,
             weights=self.weights,
@@ -169,13 +179,14 @@ def verify(
     against: Against,
     columns: Columns = None,
     where: Where = None,
+    towers: Towers = None,
     context: ContextFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every promise of a release on the samples it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
-        result = paths.verify(folder, against, columns=columns, where=where, context=context)
+        result = paths.verify(folder, against, columns=columns, where=where, towers=towers, context=context)
     if as_json:
         numbers = {"groups": result.groups, "users": result.users}
         told = {"where": result.where, "columns": result.columns}
@@ -215,6 +226,7 @@ def evaluate(
     against: Against,
     columns: Columns = None,
     where: Where = None,
+    towers: Towers = None,
     timezone: Annotated[str, typer.Option(help="Where nights and working hours are, e.g. Europe/Brussels.")] = "UTC",
     plots: Plots = None,
     overwrite: OverwritePlots = False,
@@ -225,7 +237,7 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         tell_input(folder, columns, where)
-        measured = paths.evaluate(folder, against, columns=columns, where=where, timezone=timezone)
+        measured = paths.evaluate(folder, against, columns=columns, where=where, towers=towers, timezone=timezone)
         figures = measured.figures()
     _draw(plots, measured.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)

@@ -112,6 +112,7 @@ class AuditInput(TypedDict, total=False):
     zones: str | None
     places: str | None
     sensitive: str
+    towers: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -137,6 +138,8 @@ class Audit(TypedDict, total=False):
     users: int  # trajectories
     short_users: int
     suppressed_users: int
+    trajectories: int
+    suppressed_trajectories: int
     suppressed_rows: int
     groups: int
     largest_group: int

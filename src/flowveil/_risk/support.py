@@ -58,7 +58,8 @@ def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
     if case.trips is None or isinstance(case.trips, Trips):
         raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
     story = remembered(release.audit)
-    samples = open_samples(case.trips, case.columns or story.columns, case.where or story.where).read()
+    where = case.where or story.where
+    samples = open_samples(case.trips, case.columns or story.columns, where, towers=story.towers).read()
     west, south, east, north = release.manifest["options"]["bbox"]
     inside = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
     table = release.trajectories
@@ -86,7 +87,7 @@ def _owners(samples: Samples, release: TrajectoryRelease) -> tuple[IntArray, Int
     """Return whose each row is, a user's or a user's period's, and by these the group, -1 for none."""
     members, options = release.members, release.manifest["options"]
     days = np.zeros(len(samples.user), np.int64)
-    listed = [0] * len(members)
+    listed: list[int | None] = [0] * len(members)
     if "cut_into" in options:
         days = first_days(samples.time, options["cut_into"], options["timezone"])
         listed = members["period"].cast(pa.int32()).to_pylist()

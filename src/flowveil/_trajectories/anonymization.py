@@ -80,6 +80,7 @@ def anonymize(
     min_samples: int = 1,
     cut_into: str | None = None,
     timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
@@ -94,7 +95,7 @@ def anonymize(
     reshape: cut samples of a group that overlap in time into disjoint ones, as the paper does; False: leave them, which
     keeps places finer and time spans longer.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
-    step, caps, weights, min_samples, cut_into, timezone, columns, where: as for `read_trajectories`.
+    step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
     tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
@@ -129,6 +130,7 @@ def anonymize(
             min_samples=min_samples,
             cut_into=cut_into,
             timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
     grid = trajectories.grid

@@ -100,13 +100,14 @@ def evaluate(
     *,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    towers: Readable | None = None,
     timezone: str = "UTC",
     seed: int = 0,
 ) -> TrajectoryEvaluation:
     """Measure accuracy, utility and unicity of a release against the samples it was made from.
 
     timezone: where nights and working hours are; seed: of the points that are drawn for unicity.
-    path: the folder. columns, where: of the samples, unless the audit file beside the release tells.
+    path: the folder. columns, where, towers: of the samples, unless the audit file beside the release tells.
 
     >>> fv.trajectories.evaluate("paths", "samples.parquet", timezone="Europe/Brussels").counts["released_users"]
     20
@@ -120,6 +121,7 @@ def evaluate(
         options["bbox"],
         columns=columns or story.columns,
         where=where or story.where,
+        towers=story.towers if towers is None else towers,
         step=options["step"],
         caps=options.get("caps", DEFAULT_CAPS),
         weights=options.get("weights", DEFAULT_WEIGHTS),

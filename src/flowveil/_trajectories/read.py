@@ -80,6 +80,7 @@ def read_trajectories(
     min_samples: int = 1,
     cut_into: str | None = None,
     timezone: str | None = None,
+    towers: Readable | None = None,
     memory: str | int | None = None,
 ) -> Trajectories:
     """Read trajectories from a file, a glob of files or a table, and snap them to the grid.
@@ -91,7 +92,9 @@ def read_trajectories(
     each other, whole numbers.
     cut_into: "day" or "week": each of a user's is a trajectory of its own, from midnight (Monday) in the timezone, by
     default UTC; min_samples then counts rows of each.
-    source: anything that `read_trips` takes, but with samples. memory: what may be used, e.g. "2GB", or in bytes.
+    towers: a table or file of towers (tower, lon, lat), for samples that name a tower in place of coordinates.
+    source: anything that `read_trips` takes, but with samples, or a folder of cab files.
+    memory: what may be used, e.g. "2GB", or in bytes.
 
     >>> box = fv.synthetic.PHONES_BBOX
     >>> data = fv.trajectories.read_trajectories("samples.parquet", box, step="1km,30min", min_samples=10)
@@ -102,7 +105,7 @@ def read_trajectories(
     min_samples = parse_min_samples(min_samples)
     allowed = None if memory is None else parse_memory(memory)
     periods = parse_periods(cut_into, timezone)
-    provenance = open_samples(source, columns, where)
+    provenance = open_samples(source, columns, where, towers=towers)
     return snap(provenance.read(allowed), grid, min_samples, provenance, periods)
 
 

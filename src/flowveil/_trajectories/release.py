@@ -305,6 +305,7 @@ def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupporte
         "input": {
             "columns": provenance.mapping if provenance else {},
             "where": provenance.where if provenance else None,
+            "towers": provenance.towers_file if provenance else None,
             "fingerprint": fingerprint(provenance.source if provenance else None),
         },
         "dropped": trajectories.dropped,

@@ -43,20 +43,23 @@ def verify_trajectories(
     *,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    towers: Readable | None = None,
     context: ZonesLike | None = None,
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
     path: the folder; against: the samples.
-    columns and where are taken from the private audit file unless they are given. context: what the report shows beside
-    the release.
+    columns, where and towers are taken from the private audit file unless they are given.
+    context: what the report shows beside the release.
 
     >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
     8
     """
     tables = read_trajectory_tables(path)
     story = remembered(tables.audit)
-    source = open_samples(against, columns or story.columns, where or story.where)
+    source = open_samples(
+        against, columns or story.columns, where or story.where, towers=story.towers if towers is None else towers
+    )
     boxes = Boxes(tables.samples)
     _check_groups(tables, boxes)
     _check_edges(tables, boxes)
@@ -182,18 +185,20 @@ def _check_support(
 
 def _listed(release: TrajectoryTables) -> list[tuple[str, int]]:
     """Return who is listed: users, and of each the first day of a period (days since 1970), 0 where nothing is cut."""
-    users = release.members["user_id"].to_pylist()
-    days = [0] * len(users) if release.period is None else release.members["period"].cast(pa.int32()).to_pylist()
-    return list(zip(users, days, strict=True))
+    users = map(str, release.members["user_id"].to_pylist())
+    if release.period is None:
+        return [(user, 0) for user in users]
+    return list(zip(users, filled(release.members["period"].cast(pa.int32()), NONE).tolist(), strict=True))
 
 
 def _members_of(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:
     """Return for each input row whose it is, as the row of the list of members; -1 for those with too few samples."""
     day = np.zeros(len(samples.time), np.int64)
     if release.period is not None:
-        moments = pa.array(samples.time).cast(pa.timestamp("us", tz="UTC"))
-        local = pc.local_timestamp(moments.cast(pa.timestamp("us", tz=release.options["timezone"])))
-        day = pc.floor_temporal(local, unit=release.period).cast(pa.int64()).to_numpy() // _DAY
+        zone: pa.DataType = pa.timestamp("us", tz=release.options["timezone"])
+        local = pc.call_function("local_timestamp", [pa.array(samples.time, pa.timestamp("us", tz="UTC")).cast(zone)])
+        floor = pc.RoundTemporalOptions(unit="week" if release.period == "week" else "day", week_starts_monday=True)
+        day = pc.call_function("floor_temporal", [local], floor).cast(pa.int64()).to_numpy() // _DAY
     pairs, number, count = np.unique(
         np.stack([samples.user, day])[:, usable], axis=1, return_inverse=True, return_counts=True
     )

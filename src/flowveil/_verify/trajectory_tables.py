@@ -93,7 +93,8 @@ class TrajectoryTables:
     @property
     def period(self) -> str | None:
         """What trajectories are cut into: days, weeks or nothing."""
-        return self.manifest["promise"].get("cut_into")
+        period: str | None = self.manifest["promise"].get("cut_into")
+        return period
 
     @property
     def options(self) -> dict[str, Json]:
