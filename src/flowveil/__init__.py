@@ -22,7 +22,17 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
-    from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+    from flowveil._errors import (
+        DroppedRowsWarning,
+        FlowveilError,
+        FlowveilWarning,
+        ImplausiblePlacesWarning,
+        InputError,
+        LossWarning,
+        PromiseError,
+        UnknownNameError,
+        VerificationError,
+    )
     from flowveil._export import Export
     from flowveil._flows import Flows, build_flows
     from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
@@ -48,7 +58,17 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
-        "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
+        "_errors": [
+            "DroppedRowsWarning",
+            "FlowveilError",
+            "FlowveilWarning",
+            "ImplausiblePlacesWarning",
+            "InputError",
+            "LossWarning",
+            "PromiseError",
+            "UnknownNameError",
+            "VerificationError",
+        ],
         "_export": ["Export"],
         "_flows": ["Flows", "build_flows"],
         "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
@@ -89,12 +109,16 @@ else:
 
 __all__ = [
     "Comparison",
+    "DroppedRowsWarning",
     "Export",
     "Finding",
     "Flows",
     "FlowveilError",
+    "FlowveilWarning",
     "Frontier",
+    "ImplausiblePlacesWarning",
     "InputError",
+    "LossWarning",
     "Matrix",
     "Method",
     "NoisyRelease",

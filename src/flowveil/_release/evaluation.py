@@ -79,6 +79,10 @@ def recount(
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
     story = remembered(read_audit(release))
+    if zones is not None and options.get("grid") is not None:
+        raise InputError("zones were given, and the release is on a grid", "leave out --zones")
+    if isinstance(trips, Trips) and (columns or where):
+        raise InputError("columns or where were given with trips that have their own", "give them to read_trips")
     if not isinstance(trips, Trips):
         trips = read_trips(trips, columns or story.columns, where or story.where)
     keywords = {
@@ -92,6 +96,7 @@ def recount(
         "time_hierarchy": options.get("time_hierarchy"),
         "timezone": options.get("timezone"),
         "by": options.get("by", ()),
+        "max_unusable": 1,  # whoever made the release allowed what there is
     }
     return build_flows(trips, options.get("grid"), **(keywords | changes))
 

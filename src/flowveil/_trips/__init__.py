@@ -1,6 +1,6 @@
 """Trips and samples of trajectories: reading them and knowing their columns."""
 
-from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, needed
+from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, check_used, needed
 from flowveil._trips.samples import SampleSource, open_samples
 from flowveil._trips.trips import Trips, TripsLike, read_trips
 
@@ -11,6 +11,7 @@ __all__ = [
     "SampleSource",
     "Trips",
     "TripsLike",
+    "check_used",
     "needed",
     "open_samples",
     "read_trips",

@@ -117,6 +117,18 @@ def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> di
     return recognized
 
 
+def check_used(mapping: Mapping[str, str], *, by_zone: bool) -> None:
+    """Raise if a column was mapped that says nothing without zones, and there are none."""
+    idle = (
+        [] if by_zone else [name for name in mapping if name in _FOR_ZONE_TABLES or (name in ZONES and mapping[name])]
+    )
+    if idle:
+        raise InputError(
+            f"columns were mapped that are about zones, and no zones were given: {', '.join(idle)}",
+            "describe the zones with --zones FILE, or leave these out of --columns",
+        )
+
+
 def _plain(name: str) -> str:
     """Return a name as it sounds: `Start Station Longitude` is `start_station_longitude`."""
     return re.sub(r"[\W_]+", "_", name.strip().lower())
