@@ -270,7 +270,10 @@ ZONE_FILES = {
         lambda f: with_zones(f, "zone_id,zone_id,lon,lat\n01,01,4,50\n", name="zones.csv"),
     ),
     "no centroids for ward": ("2 of 2 zones have no place", lambda f: with_zones(f, ZONES.drop_columns("lat"))),
-    "one centroid missing": ("1 of 2 zones have no place: b", lambda f: with_zones(f, changed(ZONES, lat=[50.3, None]))),
+    "one centroid missing": (
+        "1 of 2 zones have no place: b",
+        lambda f: with_zones(f, changed(ZONES, lat=[50.3, None])),
+    ),
     "centroids in meters": (
         "on the globe",
         lambda f: with_zones(f, changed(ZONES, lon=[5e5, 6e5], lat=[5.5e6, 5.6e6])),
@@ -600,6 +603,7 @@ class TestReadBack:
 
         check_failure(capsys, code, "--against")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "audit",
         [

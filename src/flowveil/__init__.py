@@ -34,6 +34,7 @@ if _typing.TYPE_CHECKING:
         VerificationError,
     )
     from flowveil._export import Export
+    from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
     from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
     from flowveil._matrices import (
@@ -70,6 +71,7 @@ else:
             "VerificationError",
         ],
         "_export": ["Export"],
+        "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
         "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
         "_matrices": [
@@ -119,6 +121,7 @@ __all__ = [
     "ImplausiblePlacesWarning",
     "InputError",
     "LossWarning",
+    "MadeTrips",
     "Matrix",
     "Method",
     "NoisyRelease",
@@ -141,6 +144,7 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "make_trips",
     "methods",
     "query",
     "query_errors",
