@@ -271,7 +271,7 @@ ZONE_FILES = {
     ),
     "no centroids for ward": ("2 of 2 zones have no place", lambda f: with_zones(f, ZONES.drop_columns("lat"))),
     "one centroid missing": (
-        "1 of 2 zones have no place: b",
+        "1 of 2 zones have no place: 02",
         lambda f: with_zones(f, changed(ZONES, lat=[50.3, None])),
     ),
     "centroids in meters": (
