@@ -712,15 +712,13 @@ def notes(trips, zones):
     return fv.build_flows(trips, zones=zones).provenance.notes
 
 
-def test_decimal_commas_and_meters_get_a_hint(tmp_path):
-    """Numbers written with a comma, and coordinates in meters, are recognized."""
-    (tmp_path / "comma.csv").write_text(
-        "start_lon;start_lat;end_lon;end_lat\n" + "4,5;50,4;4,6;50,4\n" * 3, encoding="utf-8"
-    )
+def test_decimal_commas_and_meters_get_a_hint():
+    """Meters written with a comma, and coordinates in meters, are recognized."""
+    comma = pa.table({name: ["600000,5"] for name in ("start_lon", "start_lat", "end_lon", "end_lat")})
     meters = pa.table({"start_lon": [600_000.0], "start_lat": [5.6e6], "end_lon": [6.1e5], "end_lat": [5.6e6]})
 
     with pytest.raises(fv.InputError, match="decimal comma"):
-        fv.build_flows(tmp_path / "comma.csv", "h3:8")
+        fv.build_flows(fv.read_trips(comma, input_crs="EPSG:2154"), "h3:8")
     with pytest.raises(fv.InputError, match="look like meters"):
         fv.build_flows(meters, "h3:8")
 

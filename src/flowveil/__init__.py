@@ -48,10 +48,10 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reconstruct import Reconstruction
+    from flowveil._reading import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
-    from flowveil._trips import Trips, read_trips
+    from flowveil._trips import Layout, Trips, layouts, read_trips
     from flowveil._verify import Verification
 
     __version__: str
@@ -85,10 +85,10 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reconstruct": ["Reconstruction"],
+        "_reading": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
-        "_trips": ["Trips", "read_trips"],
+        "_trips": ["Layout", "Trips", "layouts", "read_trips"],
         "_verify": ["Verification"],
     }
     _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
@@ -120,6 +120,7 @@ __all__ = [
     "Frontier",
     "ImplausiblePlacesWarning",
     "InputError",
+    "Layout",
     "LossWarning",
     "MadeTrips",
     "Matrix",
@@ -144,6 +145,7 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "layouts",
     "make_trips",
     "methods",
     "query",

@@ -17,6 +17,7 @@ from flowveil._cli import (
     evaluate,
     export,
     frontier,
+    layouts,
     methods,
     query,
     reconstruct,
@@ -46,6 +47,7 @@ app.command("frontier")(frontier.frontier)
 app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
+app.command("layouts")(layouts.layouts)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)

@@ -106,8 +106,32 @@ Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="What 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenOptions:
+    """How the trips are written, where it is not to be found out."""
+
+    layout: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What its columns are; see flowveil layouts ('' for none).")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of text files, e.g. cp1252 (default: UTF-8, or found out).")
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(metavar="SIGN", help="Sign before decimals: , or . (degrees are read either way).")
+    ] = None
+    time_format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M', or unix-ms.")
+    ] = None
+    input_crs: Annotated[
+        str | None, typer.Option(metavar="CRS", help="CRS of coordinates that are not degrees, e.g. EPSG:2154.")
+    ] = None
+    matrices: Annotated[str | None, typer.Option(metavar="NAME,...", help="Which matrices of an Open Matrix file.")] = (
+        None
+    )
+
+
 @dataclass(frozen=True)
-class TripOptions:
+class TripOptions(WrittenOptions):
     """Which trips, and between which places they are counted."""
 
     source: Annotated[
@@ -157,7 +181,8 @@ class TripOptions:
 
     def read(self) -> fv.Trips:
         """Describe the trips, which are not read yet."""
-        return fv.read_trips(self.source, self.columns, self.where, query=self.query)
+        written = {item.name: getattr(self, item.name) for item in fields(WrittenOptions)}
+        return fv.read_trips(self.source, self.columns, self.where, query=self.query, **written)
 
     def flows(
         self,
@@ -262,11 +287,33 @@ def given(*groups: DataclassInstance) -> Keywords:
     }
 
 
-def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
+def tell_input(
+    folder: Path, columns: str | None, where: str | None, written: WrittenOptions = WrittenOptions()
+) -> None:
     """Say which rows and columns of the input are looked at, if options or the audit file say so: anybody may have."""
     story = remembered(read_audit(folder))
-    for sentence in describe_input(where or story.where, parse_columns(columns) or story.columns or {}):
+    reading = story.reading | given(written)
+    for sentence in describe_input(where or story.where, parse_columns(columns) or story.columns or {}, reading):
         note(sentence)
+
+
+def open_against(
+    folder: Path, source: tuple[str | None, str | None], columns: str | None, where: str | None, written: WrittenOptions
+) -> tuple[fv.Trips | str | QuerySource | None, str | None, str | None]:
+    """Return the trips of an INPUT and its --query, and columns and condition that are still to be given with them.
+
+    Functions open trips themselves as the audit file says, unless options say how they are written.
+    """
+    against, query = source
+    said = given(written)
+    if not said:
+        return with_query(against, query), columns, where
+    if against is None:
+        raise InputError("options on how the trips are written were given, but no trips", "add --against INPUT")
+    story = remembered(read_audit(folder))
+    reading = story.reading | said
+    trips = fv.read_trips(against, columns or story.columns, where or story.where, query=query, **reading)
+    return trips, None, None
 
 
 def with_query(source: str | None, query: str | None) -> str | QuerySource | None:

@@ -156,6 +156,7 @@ def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggreg
         source=trips.source,
         columns=trips.mapping,
         where=trips.where,
+        reading=trips.reading,
         rows=counted.rows,
         dropped=counted.dropped,
         outside_bbox=counted.outside_bbox,
@@ -236,4 +237,5 @@ def make_request(
         unit=unit,
         weight=weight,
         bbox=bbox,
+        reading=trips.reading,
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._charts import PRIVATE, bars_svg, table_html
+from flowveil._engine import Reading
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
 from flowveil._flows.people import Measures, joined, most_of_one, visits_by_group
@@ -31,6 +32,7 @@ class Provenance:
     source: Source | None = None
     columns: dict[str, str] = field(default_factory=dict)  # as the user mapped them
     where: str | None = None
+    reading: Reading = field(default_factory=Reading)  # how the user said that it is written
     zones: str | None = None  # path of the zones file
     places: str | None = None  # path of the file of places that areas are called after
     unit: str | None = None

@@ -53,7 +53,13 @@ def dropped_text(counted: Aggregate) -> str:
 def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) -> tuple[str, ...]:
     """Return sentences for the user."""
     hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
-    return (*_count_notes(trips, request, counted), *places.report(), *_sentences(counted), *([hint] if hint else []))
+    return (
+        *trips.notes,
+        *_count_notes(trips, request, counted),
+        *places.report(),
+        *_sentences(counted),
+        *([hint] if hint else []),
+    )
 
 
 def unasked(trips: Trips, places: Places) -> tuple[str, ...]:
@@ -99,13 +105,13 @@ def _reasons(counted: Aggregate) -> list[str]:
 
 def _extra_hint(counted: Aggregate, places: Places) -> str | None:
     if counted.decimal_comma:
-        return "numbers are written with a decimal comma: write 4.5, not 4,5"
+        return "numbers are written with a decimal comma: say --decimal ,"
     if 2 * counted.dropped.get("out of range", 0) > counted.rows and not counted.swapped:
-        return "coordinates are longitude and latitude in degrees: these look like meters or another unit"
+        return "coordinates look like meters or another unit, not degrees: name their CRS with --input-crs EPSG:N"
     if counted.swapped:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
     if 2 * counted.dropped.get("no usable time", 0) > counted.rows:
-        return "times are written year first, e.g. 2024-05-27 19:45:00, or 2024-05-27T19:45:00Z"
+        return "times are written year first, e.g. 2024-05-27 19:45:00, or as --time-format '%d/%m/%Y %H:%M' says"
     if counted.unknown_zones and isinstance(places, Zones):
         return places.hint_for(counted.unknown_zones)
     return None

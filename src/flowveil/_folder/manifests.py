@@ -106,6 +106,7 @@ class AuditInput(TypedDict, total=False):
 
     columns: dict[str, str]
     where: str | None
+    reading: dict[str, str]  # how values are written, as the user said
     zones: str | None
     places: str | None
     sensitive: str

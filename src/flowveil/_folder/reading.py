@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -37,6 +37,7 @@ class Files:
     manifest: Manifest
 
 
+_READING = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}  # how an input is written
 _TEXTS = ("where", "zones", "places", "sensitive")  # input options of an audit file that are text
 
 
@@ -49,6 +50,7 @@ class Remembered:
     zones: str | None = None
     places: str | None = None
     sensitive: str | None = None
+    reading: dict[str, str] = field(default_factory=dict)  # how the input is written, by the names of `read_trips`
 
 
 def find_release(path: str | Path) -> Path:
@@ -139,12 +141,17 @@ def remembered(audit: Mapping[str, Json]) -> Remembered:
     """Return the input options of an audit file, or raise if they are not what flowveil writes."""
     story = audit.get("input", {})
     options = {name: story.get(name) for name in ("columns", *_TEXTS)} if isinstance(story, dict) else {}
-    columns = options.get("columns")
+    columns, reading = options.get("columns"), story.get("reading", {}) if isinstance(story, dict) else {}
     is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
-    texts = all(options.get(name) is None or isinstance(options[name], str) for name in _TEXTS)
+    is_reading = isinstance(reading, dict) and all(isinstance(value, str) for value in reading.values())
+    texts = (
+        is_reading
+        and set(reading) <= _READING
+        and all(options.get(name) is None or isinstance(options[name], str) for name in _TEXTS)
+    )
     if not isinstance(story, dict) or not (columns is None or is_mapping) or not texts:
         raise InputError(
             "'input' of the audit file is not what flowveil writes: columns by name; where, zones and the like as text",
             "move the file away and give columns, where and zones yourself",
         )
-    return Remembered(**options)
+    return Remembered(**options, reading=reading)

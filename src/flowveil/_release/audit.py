@@ -26,6 +26,7 @@ def make_audit(release: Release) -> Audit:
         "input": {
             "columns": provenance.columns,
             "where": provenance.where,
+            "reading": provenance.reading.typed(),
             "zones": provenance.zones,
             "places": provenance.places,
             **({} if release.sensitive is None else {"sensitive": release.sensitive}),

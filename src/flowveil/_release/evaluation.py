@@ -20,7 +20,7 @@ from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._release.true_trips import with_true_trips
-from flowveil._trips import Trips, read_trips
+from flowveil._trips import reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,10 +81,7 @@ def recount(
     story = remembered(read_audit(release))
     if zones is not None and options.get("grid") is not None:
         raise InputError("zones were given, and the release is on a grid", "leave out --zones")
-    if isinstance(trips, Trips) and (columns or where):
-        raise InputError("columns or where were given with trips that have their own", "give them to read_trips")
-    if not isinstance(trips, Trips):
-        trips = read_trips(trips, columns or story.columns, where or story.where)
+    trips = reopen_trips(trips, story, columns, where)
     keywords = {
         "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
         "hierarchy": options.get("hierarchy"),

@@ -118,7 +118,7 @@ def verify_flows(
         check_maps(manifest, layer, areas_from=options.areas_from)
     check_shape(manifest, options, promise)
     checks += check_written(folder, audit)
-    return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
+    return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping, table.reading.typed())
 
 
 def _check_layers(
