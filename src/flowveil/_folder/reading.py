@@ -14,7 +14,7 @@ from flowveil._folder.files import settle
 from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind, find_kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
-from flowveil._folder.shapes import shapes_from_wkb
+from flowveil._folder.shapes import mark_shapes, shapes_from_wkb
 from flowveil._options import check_path
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a r
         tables = {name: pq.read_table(folder / name) for name in kind.tables}
         if AREAS in tables:
             shapes_from_wkb(tables[AREAS]["geometry"].to_pylist())
+            tables[AREAS] = mark_shapes(tables[AREAS])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
     return Files(kind, tables, manifest)
