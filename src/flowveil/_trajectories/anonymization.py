@@ -17,6 +17,7 @@ from flowveil._options import (
 )
 from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
+from flowveil._trajectories.periods import group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.registered import check_register
 from flowveil._trajectories.release import TrajectoryRelease, make_release
@@ -80,6 +81,9 @@ def anonymize(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
@@ -97,7 +101,8 @@ def anonymize(
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
     register: a private file that knows all releases of a source, made if there is none: raises if one of them is of
     the same users and time; `write` enters the new one.
-    step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
+    tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
 
@@ -129,19 +134,26 @@ def anonymize(
             caps=caps,
             weights=weights,
             min_samples=min_samples,
+            cut_into=cut_into,
+            timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
     entry = None if register is None else check_register(register, trajectories, said.get("period"))
     grid = trajectories.grid
-    grouping = glove(
+    grouping = group_each(
         trajectories,
         asked.k,
-        variant,
-        max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
-        max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
-        reshape=asked.reshape,
-        memory=asked.memory,
-        tell=tell,
+        lambda part: glove(
+            part,
+            asked.k,
+            variant,
+            max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
+            max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
+            reshape=asked.reshape,
+            memory=asked.memory,
+            tell=tell,
+        ),
     )
     if asked.min_support > 1:
         tell("counting who was seen where")

@@ -1,6 +1,6 @@
 """Trips and samples of trajectories: reading them and knowing their columns."""
 
-from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, needed
+from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, check_used, needed
 from flowveil._trips.known_layouts import Layout, layouts
 from flowveil._trips.samples import SampleSource, open_samples
 from flowveil._trips.trips import Trips, TripsLike, read_trips, reopen_trips
@@ -13,6 +13,7 @@ __all__ = [
     "SampleSource",
     "Trips",
     "TripsLike",
+    "check_used",
     "layouts",
     "needed",
     "open_samples",

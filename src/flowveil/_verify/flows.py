@@ -248,6 +248,8 @@ def _ground(
 ) -> Ground:
     if options.by_zone:
         return Members(open_zones(zones, audit, trips, options), options.columns, areas, many=options.many)
+    if zones is not None:
+        raise InputError("zones were given, and the release is on a grid", "leave out --zones")
     return make_grid(options)
 
 
