@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from flowveil._problem import Problem
 
+_ADVICE = (
+    "to lose less, give all periods as one input with --time month --same-areas, which chooses areas for all at once"
+)
+
 
 def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]:
     """Return the flows of an earlier release that pass with the new trips, and the method that made its areas.
@@ -33,6 +37,5 @@ def _notes(problem: Problem, solution: Solution, failing: int) -> tuple[str, ...
     lost = problem.flows.trips[solution.group < 0].sum() / problem.flows.total
     return (
         f"{failing} flows on the areas of the earlier release fail and are withheld",
-        f"{lost:.1%} of the trips are left out on areas that were chosen for others; to lose less, give all periods as "
-        "one input with --time month --same-areas, which chooses areas for all of them at once",
+        f"{lost:.1%} of the trips are left out on areas that were chosen for others; {_ADVICE}",
     )
