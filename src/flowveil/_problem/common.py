@@ -17,7 +17,7 @@ from flowveil._problem.builder import find_cells, link_cells
 from flowveil._problem.search import Cells
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import FloatArray, IntArray
     from flowveil._problem.cube import Cube
     from flowveil._problem.problem import Problem
 
@@ -40,12 +40,14 @@ def common_cube(problem: Problem, whole: Problem) -> Cube:
     whole: the problem with all matrices as one.
     """
     width = len(problem.families[1])
-    key, trips, loss = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    key: IntArray = np.zeros(0, np.int64)
+    trips: IntArray = np.zeros(0, np.int64)
+    loss: FloatArray = np.zeros(0)
     for cells in find_cells(problem):
         more = np.concatenate([key, cells.origin.astype(np.int64) * width + cells.destination])
         key, place = np.unique(more, return_inverse=True)
         trips = _sum(place, np.concatenate([trips, cells.trips]), len(key))
-        loss = np.bincount(place, np.concatenate([loss, cells.loss]), len(key))
+        loss = np.bincount(place, np.concatenate([loss, cells.loss]), len(key)).astype(np.float64)
     origin, destination = (part.astype(np.int32) for part in np.divmod(key, width))
     return link_cells(whole, _FIRST, Cells(np.array([0, len(key)]), origin, destination, trips, loss))
 
