@@ -5,6 +5,7 @@ from flowveil._engine.condition import Condition, check_condition, describe_inpu
 from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
+from flowveil._engine.known_ids import names_any
 from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
@@ -58,6 +59,7 @@ __all__ = [
     "describe_input",
     "fingerprint",
     "first_rows",
+    "names_any",
     "open_source",
     "parse_reading",
     "read_points",

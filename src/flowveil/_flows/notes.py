@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._places import Zones
-from flowveil._trips import LOOKS_COUNTED
+from flowveil._trips import LOOKS_COUNTED, ends_note
 
 if TYPE_CHECKING:
     from flowveil._engine import Aggregate, Request
@@ -34,6 +34,7 @@ def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) ->
     hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
     return (
         *trips.notes,
+        *ends_note(trips, tuple(request.columns), by_zone=isinstance(places, Zones)),
         *_count_notes(trips, request, counted),
         *places.report(),
         *_sentences(counted),
