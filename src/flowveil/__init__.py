@@ -22,7 +22,17 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
-    from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+    from flowveil._errors import (
+        DroppedRowsWarning,
+        FlowveilError,
+        FlowveilWarning,
+        ImplausiblePlacesWarning,
+        InputError,
+        LossWarning,
+        PromiseError,
+        UnknownNameError,
+        VerificationError,
+    )
     from flowveil._export import Export
     from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
@@ -49,7 +59,17 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
-        "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
+        "_errors": [
+            "DroppedRowsWarning",
+            "FlowveilError",
+            "FlowveilWarning",
+            "ImplausiblePlacesWarning",
+            "InputError",
+            "LossWarning",
+            "PromiseError",
+            "UnknownNameError",
+            "VerificationError",
+        ],
         "_export": ["Export"],
         "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
@@ -91,13 +111,17 @@ else:
 
 __all__ = [
     "Comparison",
+    "DroppedRowsWarning",
     "Export",
     "Finding",
     "Flows",
     "FlowveilError",
+    "FlowveilWarning",
     "Frontier",
+    "ImplausiblePlacesWarning",
     "InputError",
     "Layout",
+    "LossWarning",
     "MadeTrips",
     "Matrix",
     "Method",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_type_hints
 import typer
 
 import flowveil as fv
-from flowveil._cli.terminal import note
+from flowveil._cli.terminal import note, warn
 from flowveil._engine import DUCKDB, QuerySource, describe_input, open_source
 from flowveil._errors import InputError
 from flowveil._folder import read_audit, remembered
@@ -23,6 +23,7 @@ from flowveil._options import (
     parse_k,
     parse_k_weight,
     parse_max_share,
+    parse_max_unusable,
     parse_min_tiles,
 )
 from flowveil._release import DEFAULT_METHOD
@@ -153,6 +154,14 @@ class TripOptions(WrittenOptions):
     where: Where = None
     bbox: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Keep trips with both ends inside.")] = None
     strict: Annotated[bool, typer.Option("--strict", help="Fail on rows that cannot be used.")] = False
+    max_unusable: Annotated[
+        float | None,
+        number(
+            parse=parse_max_unusable,
+            metavar=NUMBER,
+            help="Largest share of rows that may be dropped as unusable (default 0.2).",
+        ),
+    ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
     time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
@@ -199,6 +208,7 @@ class TripOptions(WrittenOptions):
             timezone=self.timezone,
             by=() if self.by is None else self.by,
             strict=self.strict,
+            max_unusable=self.max_unusable,
             memory=self.memory,
             engine=self.engine,
             master=self.master,
@@ -208,6 +218,8 @@ class TripOptions(WrittenOptions):
         )
         for text in flows.provenance.notes:
             note(text)
+        for text in flows.provenance.doubts:
+            warn(text)
         if self.unit is None:
             note("k counts trips, since no --unit was given: one person may have made all trips of a flow")
         return flows

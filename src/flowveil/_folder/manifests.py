@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     min_samples: int
     variant: str
     reshape: bool
+    cut_into: str
     caps: str
     weights: str
     max_extent: str
@@ -72,6 +73,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    cut_into: str
     max_extent: str
     max_duration: str
     min_support: int
@@ -110,6 +112,7 @@ class AuditInput(TypedDict, total=False):
     zones: str | None
     places: str | None
     sensitive: str
+    towers: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -135,6 +138,8 @@ class Audit(TypedDict, total=False):
     users: int  # trajectories
     short_users: int
     suppressed_users: int
+    trajectories: int
+    suppressed_trajectories: int
     suppressed_rows: int
     groups: int
     largest_group: int

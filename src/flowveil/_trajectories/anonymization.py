@@ -16,6 +16,7 @@ from flowveil._options import (
 )
 from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
+from flowveil._trajectories.periods import group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
@@ -77,6 +78,9 @@ def anonymize(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
@@ -91,7 +95,8 @@ def anonymize(
     reshape: cut samples of a group that overlap in time into disjoint ones, as the paper does; False: leave them, which
     keeps places finer and time spans longer.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
-    step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
+    tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
 
@@ -123,18 +128,25 @@ def anonymize(
             caps=caps,
             weights=weights,
             min_samples=min_samples,
+            cut_into=cut_into,
+            timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
     grid = trajectories.grid
-    grouping = glove(
+    grouping = group_each(
         trajectories,
         asked.k,
-        variant,
-        max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
-        max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
-        reshape=asked.reshape,
-        memory=asked.memory,
-        tell=tell,
+        lambda part: glove(
+            part,
+            asked.k,
+            variant,
+            max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
+            max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
+            reshape=asked.reshape,
+            memory=asked.memory,
+            tell=tell,
+        ),
     )
     if asked.min_support > 1:
         tell("counting who was seen where")

@@ -1,6 +1,6 @@
 """Trips and samples of trajectories: reading them and knowing their columns."""
 
-from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES
+from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, check_used
 from flowveil._trips.ends import IN_NO_ZONE, ends_note, find_ends
 from flowveil._trips.known_layouts import Layout, layouts
 from flowveil._trips.samples import SampleSource, open_samples
@@ -15,6 +15,7 @@ __all__ = [
     "SampleSource",
     "Trips",
     "TripsLike",
+    "check_used",
     "ends_note",
     "find_ends",
     "layouts",

@@ -89,7 +89,7 @@ def verify_flows(
     check_published_crowd(flows, promise)
     check_multiples(flows, promise.rounding)
     table = open_trips(trips, audit, columns, where)
-    known = open_zones(zones, audit, table, options) if options.by_zone else None
+    known = open_zones(zones, audit, table, options)
     request = make_request(table, options, promise, known)
     groups, totals = split_totals(flows, options, promise)
     elsewhere = Elsewhere(groups, promise)
@@ -224,7 +224,7 @@ def _open_beside(
     flows = read_flows(folder, promise, there)
     areas = read_areas(folder, by_zone=there.by_zone)
     check_use(flows, areas)
-    known = open_zones(zones, audit, table, there) if there.by_zone else None
+    known = open_zones(zones, audit, table, there)
     ground = _ground(there, areas, known)
     own = make_request(table, there, promise, known)
     by = (*request.by, *(column for column in own.by if column not in request.by))

@@ -34,8 +34,12 @@ def open_trips(
     return reopen_trips(trips, story, columns, where)
 
 
-def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips, options: Options) -> ZoneTable:
-    """Return the zones of the release."""
+def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips, options: Options) -> ZoneTable | None:
+    """Return the zones of the release; None of one on a grid."""
+    if not options.by_zone:
+        if zones is not None:
+            raise InputError("zones were given, and the release is on a grid", "leave out --zones")
+        return None
     source = remembered(audit).zones if zones is None else zones
     if source is None:
         raise InputError("the release is about zones, and no zones were given", "give them with zones= or --zones FILE")
