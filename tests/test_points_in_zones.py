@@ -70,7 +70,7 @@ def squares(side=3, width=0.1):
 def random_trips(rows=600, seed=1):
     """Return trips in and around the squares, some of whose ends lie on borders."""
     draw = np.random.default_rng(seed)
-    ends = np.round(draw.uniform(-0.03, 0.33, (rows, 4)), 2) + np.array([4, 50, 4, 50])
+    ends = np.round(draw.uniform(-0.008, 0.308, (rows, 4)), 2) + np.array([4, 50, 4, 50])
     columns = dict(zip(("start_lon", "start_lat", "end_lon", "end_lat"), ends.T, strict=True))
     return pa.table(
         {

@@ -244,5 +244,5 @@ def make_request(
         weight=weight,
         bbox=bbox,
         reading=trips.reading,
-        **({} if zones is None else {"nowhere": IN_NO_ZONE}),
+        nowhere=Request.nowhere if zones is None else IN_NO_ZONE,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+
+    from flowveil._arrays import ChunkedColumn
 
 _ENDINGS = (".gpkg", ".shp", ".fgb")
 _LAYER = "::"  # between a file and its layer: zones.gpkg::districts
@@ -83,7 +85,7 @@ def find_shapes(table: pa.Table) -> str | None:
     return None
 
 
-def _holds_shapes(column: pa.ChunkedArray) -> bool:
+def _holds_shapes(column: ChunkedColumn) -> bool:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
     first = next((str(value).strip() for value in column.to_pylist() if value), "")
@@ -102,7 +104,7 @@ def shapes_from_text(values: Sequence[str | None]) -> tuple[npt.NDArray[np.objec
 
 
 def _number(shape: bytes) -> str | None:
-    order = "little" if shape[0] else "big"
+    order: Literal["little", "big"] = "little" if shape[0] else "big"
     kind = int.from_bytes(shape[1:5], order)
     return str(int.from_bytes(shape[5:9], order)) if kind & _GEOGRAPHIC else None
 

@@ -45,7 +45,7 @@ class Outlined:
         share no prepared shape.
         """
         placed = np.flatnonzero(np.isfinite(lon) & np.isfinite(lat))
-        points = shapely.STRtree(shapely.points(lon[placed], lat[placed]))
+        points = shapely.STRtree(np.asarray(shapely.points(lon[placed], lat[placed]), object))
         shape, point = points.query(self._shapes, predicate="intersects")
         first = np.full(len(lon), len(self.zone), np.int64)
         np.minimum.at(first, placed[point], shape)

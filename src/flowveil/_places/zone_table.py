@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -194,9 +195,9 @@ def _read_csv(path: Path) -> pa.Table:
     first = content.partition(b"\n")[0].decode("utf-8-sig")
     split = pa.csv.ParseOptions(delimiter=max(",;\t|", key=first.count))
     whole = pa.csv.ReadOptions(block_size=len(content) + 1)  # one outline may be longer than any other block
-    names = pa.csv.read_csv(pa.BufferReader(content), whole, split).column_names
+    names = pa.csv.read_csv(BytesIO(content), whole, split).column_names
     text = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    return pa.csv.read_csv(pa.BufferReader(content), whole, split, text)
+    return pa.csv.read_csv(BytesIO(content), whole, split, text)
 
 
 def _from_geojson(document: Json) -> tuple[pa.Table, npt.NDArray[np.object_]]:
