@@ -10,7 +10,7 @@ from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.reading import Reading, ReadingOptions, parse_reading
-from flowveil._engine.rows import Request
+from flowveil._engine.rows import LESS_THAN_HALF, Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
 from flowveil._engine.sorted_samples import SortedSamples, UserSamples, sort_samples
@@ -28,6 +28,7 @@ from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
     "DUCKDB",
+    "LESS_THAN_HALF",
     "SAMPLE_COLUMNS",
     "SPARK",
     "WEIGHT_UNIT",
