@@ -121,6 +121,9 @@ def anonymize(
     areas_from: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Use the areas of this earlier release, to compare with it.")
     ] = None,
+    same_areas: Annotated[
+        bool, typer.Option("--same-areas", help="Choose areas for all steps of time and groups at once, to compare.")
+    ] = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Turn trips into flows that are safe to publish."""
@@ -140,6 +143,7 @@ def anonymize(
         "hide_choice": hide_choice,
         "beside": beside,
         "areas_from": areas_from,
+        "same_areas": same_areas,
     }
     options, said = given(trips, demand, noise), given(description)
     if name := choose_noise(demand.method, noise.epsilon, options):

@@ -24,6 +24,7 @@ from flowveil._release.elsewhere import find_elsewhere
 from flowveil._release.manifest import make_manifest
 from flowveil._release.margins import protect, solve_within_margins
 from flowveil._release.release import Release
+from flowveil._release.same_areas import compare_with_free
 from flowveil._release.tables import areas_table
 from flowveil._release.totals import find_totals, withhold_beside
 
@@ -66,6 +67,7 @@ def anonymize(
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
+    same_areas: bool = False,
     options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
@@ -97,6 +99,8 @@ def anonymize(
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
+    same_areas: choose areas for all steps of time and groups at once, so that they can be compared; a flow that fails
+    in one of them is withheld there.
     options: options of the method by name.
     engine, master: where matrices are solved that need not wait for each other: on the cores of this machine, or with
     "spark" on a cluster. The release is the same.
@@ -133,6 +137,7 @@ def anonymize(
         secret=secret,
         beside=beside,
         areas_from=areas_from,
+        same_areas=same_areas,
         options=options,
     )
     said = parse_description(description, has_unit=flows.provenance.unit is not None)
@@ -146,6 +151,9 @@ def anonymize(
 
     if areas_from is None:
         solution = solve_within_margins(problem, solve) if protect_margins else solve(problem)
+        if same_areas:
+            cost = compare_with_free(problem, solution, solve)
+            solution = replace(solution, notes=(*solution.notes, cost))
     else:
         solution, name = solve_on_areas(problem, areas_from)
         solution = protect(problem, solution) if protect_margins else solution
@@ -195,6 +203,7 @@ def _describe(
             cell_key=asked.cell_key,
             hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
+            same_areas=asked.same_areas,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
         ),
@@ -246,6 +255,11 @@ def _notes(whole: Totals | None) -> list[str]:
 
 def make_problem(flows: Flows, asked: Demand) -> Problem:
     """Return the problem with a budget of all trips, or raise if what is asked does not go with these flows."""
+    if flows.times is not None and asked.same_areas:
+        raise InputError(
+            "where time is generalized like places, flows of different times have areas of their own",
+            "cut time with --time, or leave out --same-areas",
+        )
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
@@ -264,6 +278,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
         several=several,
         remainders=asked.remainders,
         sensitive=asked.sensitive,
+        same_areas=asked.same_areas,
         chance=asked.chance,
     )
 

@@ -40,7 +40,7 @@ from flowveil._verify.results import Verification
 from flowveil._verify.rounding import check_multiples, check_sums
 from flowveil._verify.sensitive import check_sensitive
 from flowveil._verify.shape import check_maps, check_shape
-from flowveil._verify.slots import Slots, check_apart
+from flowveil._verify.slots import Slots, check_apart, check_common
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
 from flowveil._verify.written import check_written, load_manifest
@@ -266,6 +266,8 @@ def _index(flows: FlowTable, ground: Ground, elsewhere: Elsewhere, slots: Slots)
     for layer in range(int(depth.max(initial=0)) + 1):
         rows = np.flatnonzero(~elsewhere.flows & (depth == layer))
         check_apart(flows, (extents[0], extents[1]), (origin, destination), slots, rows)
+    if slots.same_areas:
+        check_common(flows, (extents[0], extents[1]), (origin, destination), np.flatnonzero(~elsewhere.flows))
     forests = [Forest.of(ground, listed) for listed in areas] if elsewhere.flows.any() else [None, None]
     sides = ground.side(areas[0]), ground.side(areas[1])
     return ElsewhereIndex(flows, sides, (origin, destination), elsewhere, slots, forests[elsewhere.first], depth)
