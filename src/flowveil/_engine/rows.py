@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside the bbox"
 BAD_WEIGHT = "bad weight"
+LESS_THAN_HALF = "less than half a trip"
 _LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
 _LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
 _BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
@@ -197,7 +198,7 @@ def problem_sql(request: Request) -> str:
     cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
     if request.count:
         if request.count in {column.name for column in request.source.derived}:  # from a number with decimals
-            cases.append(("count = 0", "less than half a trip"))
+            cases.append(("count = 0", LESS_THAN_HALF))
         good = f"isfinite(count) AND count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count)"
         cases.append((f"NOT coalesce({good}, false)", "bad count"))
     if request.unit:
