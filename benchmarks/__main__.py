@@ -21,6 +21,7 @@ NAMES = [
     "claims",
     "questions",
     "finest",
+    "keep_safe",
     "glove",
     "matrices",
     "trajectories",
