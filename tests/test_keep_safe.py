@@ -41,7 +41,7 @@ class KeepingOracle(Oracle):
         return any(good and np.isfinite(loss) for _, good, loss in cells)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems() | family_problems(most_tiles=4))
 def test_finest_of_those_that_keep(problem):
     """It succeeds wherever some cut keeps all pairs that pass, and none of these has a lower mean loss."""
@@ -61,7 +61,7 @@ def test_finest_of_those_that_keep(problem):
         assert kept(problem, solution)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(problems(loss="tiles") | family_problems(most_tiles=4, loss="tiles"))
 def test_remainders_count_all_others(problem):
     """With remainders too: every flow passes by what it counts, and each pair that is kept knows the flow around it."""
