@@ -24,6 +24,7 @@ NAMES = [
     "glove",
     "matrices",
     "trajectories",
+    "table2",
     "thresholds",
     "memory",
     "map",

@@ -39,6 +39,7 @@ from flowveil._trajectories import (
     DEFAULT_CAPS,
     DEFAULT_WEIGHTS,
     parse_baseline,
+    parse_baseline_options,
     parse_grouping,
     parse_ks,
     parse_min_samples,
@@ -249,14 +250,23 @@ def baseline(
     samples: SampleOptions,
     method: Annotated[str, number(parse=parse_baseline, metavar="<str>", help="w4m, nwa or tga.")] = "w4m",
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users of a cluster.")] = 2,
+    delta: Annotated[str | None, typer.Option(help="w4m, nwa: disc that members are moved into; 2km.")] = None,
+    radius: Annotated[str | None, typer.Option(help="w4m, nwa: first radius of clusters; 1km.")] = None,
+    max_trash: Annotated[float | None, typer.Option(help="w4m, nwa: largest share in no cluster; 0.1.")] = None,
+    chunk: Annotated[int | None, typer.Option(help="w4m: trajectories clustered at once; 2000.")] = None,
+    granularity: Annotated[str | None, typer.Option(help="nwa: where trajectories begin and end; 1d.")] = None,
+    seed: Annotated[int | None, typer.Option(help="tga: of random users; 0.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure an older method on the same samples, to compare with. It writes nothing."""
+    asked: Keywords = {"delta": delta, "radius": radius, "max_trash": max_trash, "chunk": chunk}
+    asked |= {"granularity": granularity, "seed": seed}
+    parse_baseline_options(method, **asked)
     with progress() as doing:
         doing("reading")
         data = samples.read()
         doing(f"clustering {len(data):,} trajectories")
-        figures = paths.baseline(data, method, k).figures()
+        figures = paths.baseline(data, method, k, **asked).figures()
     _tell(figures, as_json)
 
 

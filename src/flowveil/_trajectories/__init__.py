@@ -1,7 +1,8 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
 from flowveil._trajectories.anonymization import anonymize, parse_grouping
-from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
+from flowveil._trajectories.baseline_options import BASELINES, parse_baseline, parse_baseline_options
+from flowveil._trajectories.baselines import Baseline, baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
@@ -31,6 +32,7 @@ __all__ = [
     "gap",
     "make_grid",
     "parse_baseline",
+    "parse_baseline_options",
     "parse_grouping",
     "parse_ks",
     "parse_min_samples",

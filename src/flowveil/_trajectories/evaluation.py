@@ -15,6 +15,7 @@ from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
 from flowveil._folder import remembered
 from flowveil._options import parse_timezone, parse_whole
+from flowveil._trajectories.distortion import distortion
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.read import Trajectories, read_trajectories
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._engine import Readable
-    from flowveil._trajectories.figures import Counts, EvaluationFigures, Unicity
+    from flowveil._trajectories.figures import Counts, Distortion, EvaluationFigures, Unicity
     from flowveil._trajectories.grid import Grid
     from flowveil._trajectories.release import TrajectoryRelease
 
@@ -52,6 +53,7 @@ class TrajectoryEvaluation:
     duration: FloatArray  # minutes
     position_error: FloatArray  # kept original to the middle of its box, meters
     time_error: FloatArray  # kept original to the middle of its time span, minutes
+    distortion: Distortion  # as the older methods measure it; a sample is moved to the middle of its box
     finer: dict[str, FloatArray]  # by threshold: each user's share of samples at least as fine
     tasks: dict[str, FloatArray]  # by task: one error a user
     unicity: Unicity
@@ -68,6 +70,7 @@ class TrajectoryEvaluation:
             "duration": quantiles(self.duration),
             "position_error": quantiles(self.position_error),
             "time_error": quantiles(self.time_error),
+            "distortion": self.distortion,
             "finer": {name: quantiles(values) for name, values in self.finer.items()},
             "tasks": {name: quantiles(values) for name, values in self.tasks.items()},
             "unicity": self.unicity,
@@ -218,6 +221,12 @@ def measure(
         duration=np.concatenate([np.tile(part, size) for part, size in zip(durations, sizes.tolist(), strict=True)]),
         position_error=np.concatenate(places),
         time_error=np.concatenate(moments),
+        distortion=distortion(
+            np.concatenate(places),
+            len(trajectories.t) - sum(map(len, places)),
+            sizes.tolist(),
+            int((group_of < 0).sum()),
+        ),
         finer=fine,
         tasks={name: np.array([errors[name] for errors in tasks]) for name in TASKS},
         unicity=unicity(trajectories, groups, group_of, k, seed),

@@ -13,6 +13,16 @@ Quantiles: TypeAlias = dict[str, float | None]  # mean, p10, p25, median, p75, p
 Unicity: TypeAlias = dict[str, dict[str, dict[str, float]]]  # by known points: before and after, shares of users
 
 
+class Distortion(TypedDict):
+    """Distortion as in the papers on Never Walk Alone and Wait for Me."""
+
+    translation: float  # meters, all kept samples together
+    omega: float  # meters: the largest translation
+    information: float  # meters: translation of kept samples, Omega for others
+    information_mean: float  # meters a sample
+    discernibility: int
+
+
 class BaselineFigures(TypedDict):
     """What an older method did to samples."""
 
@@ -25,6 +35,7 @@ class BaselineFigures(TypedDict):
     deleted: int
     position_error: Quantiles  # meters
     time_error: Quantiles  # minutes
+    distortion: Distortion
 
 
 class GapFigures(TypedDict):
@@ -60,6 +71,7 @@ class EvaluationFigures(Counts):
     duration: Quantiles  # minutes
     position_error: Quantiles  # meters
     time_error: Quantiles  # minutes
+    distortion: Distortion
     finer: dict[str, Quantiles]  # by threshold
     tasks: dict[str, Quantiles]
     unicity: Unicity
