@@ -207,17 +207,32 @@ def gap(
     cut: CutOptions,
     k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
+    features: Annotated[
+        bool, typer.Option("--features", help="Also anonymize days, a part of the map and shares of the users.")
+    ] = False,
+    within: Annotated[
+        str | None, typer.Option(metavar="W,S,E,N", help="With --features, the part of the map, in degrees.")
+    ] = None,
     plots: Plots = None,
     overwrite: OverwritePlots = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far trajectories are from being shared by k users. The figures are private."""
-    _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
+    drawn = (*paths.Gap.PICTURES, *(paths.Features.PICTURES if features else ()))
+    _check_plots(plots, drawn, overwrite=overwrite)
+    if within is not None and not features:
+        raise InputError("--within was given, but no parts are anonymized", "add --features")
     with progress() as doing:
         doing("reading")
-        gaps = paths.gap(samples.read(cut), k, generalize=generalize, tell=doing)
-        figures = gaps.figures()
-    _draw(plots, gaps.pictures() if plots else {}, overwrite=overwrite)
+        data = samples.read(cut)
+        gaps = paths.gap(data, k, generalize=generalize, tell=doing)
+        figures: dict[str, object] = {**gaps.figures()}
+        pictures = gaps.pictures() if plots else {}
+        if features:
+            parts = paths.features(data, min(parse_ks(k)), within=within, tell=doing)
+            figures["features"] = parts.figures()
+            pictures |= parts.pictures() if plots else {}
+    _draw(plots, pictures, overwrite=overwrite)
     _tell(figures, as_json)
 
 

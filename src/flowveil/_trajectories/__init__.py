@@ -4,6 +4,7 @@ from flowveil._trajectories.anonymization import anonymize, parse_grouping
 from flowveil._trajectories.baseline_options import BASELINES, parse_baseline, parse_baseline_options
 from flowveil._trajectories.baselines import Baseline, baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
+from flowveil._trajectories.features import Features, features
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
@@ -20,6 +21,7 @@ __all__ = [
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",
+    "Features",
     "Gap",
     "Grid",
     "Trajectories",
@@ -28,6 +30,7 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "features",
     "first_days",
     "gap",
     "make_grid",

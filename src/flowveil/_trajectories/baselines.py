@@ -16,7 +16,7 @@ from flowveil._options import parse_users
 from flowveil._trajectories.baseline_options import BaselineOptions, parse_baseline_options
 from flowveil._trajectories.clusters import cluster, resample
 from flowveil._trajectories.distortion import distortion
-from flowveil._trajectories.figures import quantiles
+from flowveil._trajectories.figures import BASELINE_UNITS, quantiles
 from flowveil._trajectories.grid import SPACE_LIMIT, TIME_LIMIT
 from flowveil._trajectories.read import check_trajectories
 
@@ -73,6 +73,7 @@ class Baseline:
                 map(len, self.clusters),
                 self.discarded,
             ),
+            "units": BASELINE_UNITS,
         }
 
 
