@@ -38,8 +38,9 @@ def write(tables: Tables, folder: Path) -> int:
 
 def _write_boxes(tables: Tables, folder: Path) -> int:
     """Write trajectories.geojson: the box of each sample, with all columns."""
-    boxes = shapely.box(*(tables.rows[name].to_numpy() for name in ("lon0", "lat0", "lon1", "lat1")))
-    samples = zip(shapely.to_wkb(boxes).tolist(), tables.rows.to_pylist(), strict=True)
+    west, south, east, north = (tables.rows[name].to_numpy() for name in ("lon0", "lat0", "lon1", "lat1"))
+    boxes = shapely.box(west, south, east, north)
+    samples = zip([shapely.to_wkb(box) for box in boxes], tables.rows.to_pylist(), strict=True)
     write_features(folder / "trajectories.geojson", [feature(outline(box), row) for box, row in samples])
     return int(tables.rows.num_rows)
 

@@ -26,9 +26,11 @@ _GEO = {
 def write(tables: Tables, path: Path) -> int:
     """Write traj_id (the group), t (the middle of the time span), what is published, and the middle of the box."""
     table = by_moment(tables)
-    points = shapely.to_wkb(shapely.points(table["lon"].to_numpy(), table["lat"].to_numpy()))
+    points = zip(table["lon"].to_pylist(), table["lat"].to_pylist(), strict=True)
     names = {"group": "traj_id", "moment": "t"}
-    table = table.drop(["lon", "lat"]).append_column("geometry", pa.array(points.tolist(), pa.binary()))
+    table = table.drop(["lon", "lat"]).append_column(
+        "geometry", pa.array([shapely.to_wkb(shapely.Point(*point)) for point in points], pa.binary())
+    )
     table = table.rename_columns([names.get(name, name) for name in table.column_names])
     pq.write_table(table.replace_schema_metadata({"geo": json.dumps(_GEO)}), path)
     return int(table.num_rows)

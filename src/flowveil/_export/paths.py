@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from flowveil._arrays import FloatArray
+    from flowveil._arrays import FloatArray, IntArray
     from flowveil._export.tables import Tables
 
 TRAJECTORIES = "trajectories"  # the kind of release that these are samples of
@@ -15,20 +15,20 @@ _TIME = pa.timestamp("us", tz="UTC")
 _CORNERS = ("lon0", "lat0", "lon1", "lat1")
 
 
-def middles(tables: Tables) -> tuple[FloatArray, FloatArray, pa.Array]:
-    """Return longitude, latitude and moment of the middle of every sample; moments in whole seconds, in UTC."""
+def middles(tables: Tables) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return longitude, latitude and moment of the middle of every sample; moments in microseconds since 1970, whole seconds."""
     rows = tables.rows
     lon0, lat0, lon1, lat1 = (rows[name].to_numpy() for name in _CORNERS)
     start, end = (rows[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1"))
     second = 1_000_000
     moment = (start + end) // 2 // second * second
-    return (lon0 + lon1) / 2, (lat0 + lat1) / 2, pa.array(moment).cast(_TIME)
+    return (lon0 + lon1) / 2, (lat0 + lat1) / 2, moment
 
 
 def by_moment(tables: Tables) -> pa.Table:
     """Return one row a sample: group, moment, lon, lat of its middle, then what is published, by group and moment."""
     lon, lat, moment = middles(tables)
     rows = tables.rows
-    named = {"group": rows["group"], "moment": moment, "lon": pa.array(lon), "lat": pa.array(lat)}
+    named = {"group": rows["group"], "moment": pa.array(moment).cast(_TIME), "lon": pa.array(lon), "lat": pa.array(lat)}
     table = pa.table(named | {name: rows[name] for name in rows.column_names if name != "group"})
     return table.sort_by([("group", "ascending"), ("moment", "ascending"), ("t0", "ascending")])

@@ -3,8 +3,8 @@
 from flowveil._trajectories.anonymization import anonymize, parse_grouping
 from flowveil._trajectories.baseline_options import BASELINES, parse_baseline, parse_baseline_options
 from flowveil._trajectories.baselines import Baseline, baseline
+from flowveil._trajectories.data_features import Features, features
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
-from flowveil._trajectories.features import Features, features
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS

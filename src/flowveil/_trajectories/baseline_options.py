@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowveil._errors import InputError
-from flowveil._options import parse_choice, parse_meters, parse_minutes, parse_number, parse_whole
+from flowveil._options import Keywords, parse_choice, parse_meters, parse_minutes, parse_number, parse_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Which options a method has, in the order of their papers.
 _OPTIONS = {
@@ -52,7 +55,7 @@ def parse_baseline_options(
             f"{method} has no option {strange[0]!r}", f"its options are {', '.join(_OPTIONS[method])}; leave it out"
         )
     share = "it is a share of trajectories from 0 to 1, e.g. 0.1"
-    parsers = {
+    parsers: dict[str, Callable[[object], float]] = {
         "delta": parse_meters,
         "radius": parse_meters,
         "max_trash": lambda value: parse_number(value, "max_trash", share, 0.0, 1.0),
@@ -60,7 +63,8 @@ def parse_baseline_options(
         "granularity": parse_minutes,
         "seed": lambda value: parse_whole(value, "seed", "a seed is a whole number, 0 or more", 0),
     }
-    asked = BaselineOptions()._replace(**{name: parsers[name](value) for name, value in typed.items()})
+    numbers: Keywords = {name: parsers[name](value) for name, value in typed.items()}
+    asked = BaselineOptions(**numbers)
     if not asked.radius > 0 or not asked.granularity > 0:
         raise InputError("a radius or a granularity of nothing leaves no clusters", "give more than 0")
     return asked

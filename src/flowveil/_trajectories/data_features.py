@@ -169,14 +169,16 @@ def _first_days(trajectories: Trajectories) -> FloatArray:
     """Return for each sample how many whole days after the midnight (UTC) before the first one it is."""
     minutes = trajectories.t * float(trajectories.grid.minutes)
     days: FloatArray = np.floor(minutes / _MINUTES_PER_DAY)
-    return days - days.min()
+    since: FloatArray = days - days.min()
+    return since
 
 
 def _of_users(trajectories: Trajectories, order: object, share: float) -> BoolArray:
     """Return the samples of a share of the trajectories, the first of a random order."""
     drawn = np.zeros(len(trajectories), bool)
     drawn[np.asarray(order)[: round(share * len(trajectories))]] = True
-    return drawn[trajectories.owner]
+    samples: BoolArray = drawn[trajectories.owner]
+    return samples
 
 
 def _inside(trajectories: Trajectories, within: str | Iterable[float] | None) -> BoolArray:
@@ -192,4 +194,5 @@ def _inside(trajectories: Trajectories, within: str | Iterable[float] | None) ->
             raise InputError("the box of --within lies outside of --bbox", "give a part of the same map")
     x, y = grid.cells(np.array([box[0], box[2]]), np.array([box[1], box[3]]))
     inside: BoolArray = (trajectories.x >= x[0]) & (trajectories.x <= x[1])
-    return inside & (trajectories.y >= y[0]) & (trajectories.y <= y[1])
+    inside &= (trajectories.y >= y[0]) & (trajectories.y <= y[1])
+    return inside
