@@ -16,7 +16,7 @@ _CORNERS = ("lon0", "lat0", "lon1", "lat1")
 
 
 def middles(tables: Tables) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return longitude, latitude and moment of the middle of every sample; moments in microseconds since 1970, whole seconds."""
+    """Return longitude, latitude and moment (microseconds since 1970, whole seconds) of the middle of samples."""
     rows = tables.rows
     lon0, lat0, lon1, lat1 = (rows[name].to_numpy() for name in _CORNERS)
     start, end = (rows[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1"))
