@@ -25,6 +25,7 @@ NAMES = [
     "matrices",
     "trajectories",
     "thresholds",
+    "known_points",
     "memory",
     "map",
     "frames",

@@ -43,16 +43,17 @@ class GroupingOptions(NamedTuple):
 
     def typed(self, max_extent: str | None, max_duration: str | None) -> dict[str, str | int | float | bool]:
         """Return what the manifest says of these options; thresholds are as they were written."""
-        options: dict[str, str | int | float | bool | None] = {"max_extent": max_extent, "max_duration": max_duration}
-        if self.method == KM:
-            options |= {"known_points": self.known_points, "max_suppression": self.max_suppression}
-        else:
-            options |= {
-                "variant": self.variant,
-                "min_support": self.min_support if self.min_support > 1 else None,
-                "reshape": None if self.reshape else False,
-                "blocks": None if self.blocks == AUTO else self.blocks,
-            }
+        of_glove = self.method == GLOVE
+        options: dict[str, str | int | float | bool | None] = {
+            "variant": self.variant if of_glove else None,
+            "max_extent": max_extent,
+            "max_duration": max_duration,
+            "min_support": self.min_support if self.min_support > 1 else None,
+            "reshape": None if self.reshape else False,
+            "blocks": None if self.blocks == AUTO else self.blocks,
+            "known_points": self.known_points,
+            "max_suppression": self.max_suppression,
+        }
         return {name: value for name, value in options.items() if value is not None}
 
 
