@@ -406,7 +406,7 @@ def test_times_as_text(tmp_path):
     path.write_text("origin,destination,start_time\n" + "\n".join(rows) + "\n")
     zones = pa.table({"zone_id": ["a", "b"], "lon": [1.0, 2.0], "lat": [1.0, 2.0]})
 
-    flows = fv.build_flows(path, zones=zones, time="hour-of-day")
+    flows = fv.build_flows(path, zones=zones, time="hour-of-day", max_unusable=1)
 
     assert flows.matrices["time"].to_pylist() == [6]
     assert flows.trips.tolist() == [9]
@@ -506,6 +506,7 @@ def published(table, zones, folder, k=10, **keywords):
     return {(names[row["destination"]], row["sex"]): row["trips"] for row in release.flows.to_pylist()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("women", range(12))
 def test_a_few_women_are_like_none(women, tmp_path):
     """Beside 15 men, no total tells whether there are no women, a few, or as many as their own flow says."""

@@ -22,8 +22,19 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
-    from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+    from flowveil._errors import (
+        DroppedRowsWarning,
+        FlowveilError,
+        FlowveilWarning,
+        ImplausiblePlacesWarning,
+        InputError,
+        LossWarning,
+        PromiseError,
+        UnknownNameError,
+        VerificationError,
+    )
     from flowveil._export import Export
+    from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
     from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
     from flowveil._matrices import (
@@ -37,10 +48,10 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reconstruct import Reconstruction
+    from flowveil._reading import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
-    from flowveil._trips import Trips, read_trips
+    from flowveil._trips import Layout, Trips, layouts, read_trips
     from flowveil._verify import Verification
 
     __version__: str
@@ -48,8 +59,19 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
-        "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
+        "_errors": [
+            "DroppedRowsWarning",
+            "FlowveilError",
+            "FlowveilWarning",
+            "ImplausiblePlacesWarning",
+            "InputError",
+            "LossWarning",
+            "PromiseError",
+            "UnknownNameError",
+            "VerificationError",
+        ],
         "_export": ["Export"],
+        "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
         "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
         "_matrices": [
@@ -63,10 +85,10 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reconstruct": ["Reconstruction"],
+        "_reading": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
-        "_trips": ["Trips", "read_trips"],
+        "_trips": ["Layout", "Trips", "layouts", "read_trips"],
         "_verify": ["Verification"],
     }
     _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
@@ -89,12 +111,18 @@ else:
 
 __all__ = [
     "Comparison",
+    "DroppedRowsWarning",
     "Export",
     "Finding",
     "Flows",
     "FlowveilError",
+    "FlowveilWarning",
     "Frontier",
+    "ImplausiblePlacesWarning",
     "InputError",
+    "Layout",
+    "LossWarning",
+    "MadeTrips",
     "Matrix",
     "Method",
     "NoisyRelease",
@@ -117,6 +145,8 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "layouts",
+    "make_trips",
     "methods",
     "query",
     "query_errors",

@@ -1,7 +1,7 @@
 """What a release is: the files of its folder and beside it, their kinds, writing them whole, reading with suspicion."""
 
 from flowveil._folder.columns import key_columns
-from flowveil._folder.exactness import most_error
+from flowveil._folder.exactness import check_sums, most_error
 from flowveil._folder.files import (
     check_file,
     check_folder,
@@ -49,7 +49,7 @@ from flowveil._folder.reading import (
     remembered,
 )
 from flowveil._folder.scratch import own_folder, scratch_folder
-from flowveil._folder.shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
+from flowveil._folder.shapes import mark_shapes, shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 from flowveil._folder.writing import add_private, add_report, addition, check_target, write_folder
 
 __all__ = [
@@ -88,6 +88,7 @@ __all__ = [
     "check_file",
     "check_folder",
     "check_kind",
+    "check_sums",
     "check_target",
     "find_kind",
     "find_release",
@@ -97,6 +98,7 @@ __all__ = [
     "key_columns",
     "kind_of",
     "make_private",
+    "mark_shapes",
     "most_error",
     "new_file",
     "new_folder",

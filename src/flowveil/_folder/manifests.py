@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     min_samples: int
     variant: str
     reshape: bool
+    cut_into: str
     caps: str
     weights: str
     max_extent: str
@@ -75,6 +76,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    cut_into: str
     max_extent: str
     max_duration: str
     known_points: int  # of a user, that an attacker may know
@@ -110,9 +112,11 @@ class AuditInput(TypedDict, total=False):
 
     columns: dict[str, str]
     where: str | None
+    reading: dict[str, str]  # how values are written, as the user said
     zones: str | None
     places: str | None
     sensitive: str
+    towers: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -138,6 +142,8 @@ class Audit(TypedDict, total=False):
     users: int  # trajectories
     short_users: int
     suppressed_users: int
+    trajectories: int
+    suppressed_trajectories: int
     suppressed_rows: int
     groups: int
     largest_group: int

@@ -8,6 +8,7 @@ from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid
 from flowveil._trajectories.options import GLOVE, METHODS, parse_blocks, parse_grouping, parse_known_points
+from flowveil._trajectories.periods import PERIODS, first_days, parse_periods
 from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
 
@@ -17,6 +18,7 @@ __all__ = [
     "DEFAULT_WEIGHTS",
     "GLOVE",
     "METHODS",
+    "PERIODS",
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",
@@ -28,6 +30,7 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "first_days",
     "gap",
     "make_grid",
     "parse_baseline",
@@ -36,6 +39,7 @@ __all__ = [
     "parse_known_points",
     "parse_ks",
     "parse_min_samples",
+    "parse_periods",
     "read_release",
     "read_trajectories",
 ]

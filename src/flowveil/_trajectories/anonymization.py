@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from flowveil._engine import DUCKDB, check_engine, choose_spread
@@ -11,6 +12,7 @@ from flowveil._trajectories.blocks import glove_in_blocks
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
 from flowveil._trajectories.known_points import protect_points
 from flowveil._trajectories.options import GLOVE, KM, parse_grouping
+from flowveil._trajectories.periods import check_steps, group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
@@ -47,6 +49,9 @@ def anonymize(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
@@ -66,7 +71,8 @@ def anonymize(
     blocks, of glove: users of one region and time are merged with each other only, in so many blocks; auto takes one
     for up to 10,000 users, which is exact. engine, master: where blocks are merged, as for `anonymize` of flows.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
-    step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
+    tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
 
@@ -105,6 +111,9 @@ def anonymize(
             caps=caps,
             weights=weights,
             min_samples=min_samples,
+            cut_into=cut_into,
+            timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
     grouping = _make_groups(trajectories, asked, choose_spread(engine, master), tell)
@@ -118,7 +127,17 @@ def anonymize(
 def _make_groups(
     trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]
 ) -> Grouping:
-    """Group users with the method that was asked for."""
+    """Group users with the method that was asked for, in each period by itself."""
+    if asked.method == KM:
+        check_steps(trajectories)
+    grouping = group_each(trajectories, asked.k, partial(_group, asked=asked, spread=spread, tell=tell))
+    if asked.min_support > 1:
+        tell("counting who was seen where")
+        grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
+    return grouping
+
+
+def _group(trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]) -> Grouping:
     grid = trajectories.grid
     max_extent = None if asked.meters is None else int(asked.meters // grid.meters)
     max_duration = None if asked.minutes is None else int(asked.minutes // grid.minutes)
@@ -132,7 +151,7 @@ def _make_groups(
             max_duration=max_duration,
             tell=tell,
         )
-    grouping = glove_in_blocks(
+    return glove_in_blocks(
         trajectories,
         asked.k,
         asked.variant,
@@ -144,7 +163,3 @@ def _make_groups(
         memory=asked.memory,
         tell=tell,
     )
-    if asked.min_support > 1:
-        tell("counting who was seen where")
-        grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
-    return grouping
