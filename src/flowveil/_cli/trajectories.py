@@ -194,8 +194,8 @@ def anonymize(
     with progress() as doing:
         doing("reading")
         data = samples.read(cut)
-        where = {"engine": engine, "master": master}
-        release = paths.anonymize(data, k, register=register, tell=doing, **where, **keywords, **said)
+        keywords |= {"engine": engine, "master": master, "register": register}
+        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
