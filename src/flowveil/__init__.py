@@ -50,6 +50,7 @@ if _typing.TYPE_CHECKING:
     )
     from flowveil._methods import Method, methods
     from flowveil._reading import Reconstruction
+    from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Layout, Trips, layouts, read_trips
@@ -88,6 +89,7 @@ else:
         ],
         "_methods": ["Method", "methods"],
         "_reading": ["Reconstruction"],
+        "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Layout", "Trips", "layouts", "read_trips"],
@@ -131,6 +133,7 @@ __all__ = [
     "NoisyRelease",
     "PromiseError",
     "Reconstruction",
+    "Register",
     "Release",
     "Risk",
     "Trips",
@@ -157,6 +160,7 @@ __all__ = [
     "read_release",
     "read_trips",
     "reconstruct",
+    "register",
     "report",
     "risk",
     "synthetic",

@@ -21,6 +21,7 @@ from flowveil._cli.options import (
     Ground,
     Output,
     Overwrite,
+    RegisterFile,
     ReleaseFolder,
     Report,
     Where,
@@ -144,6 +145,7 @@ def anonymize(
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
+    register: RegisterFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
@@ -164,7 +166,7 @@ def anonymize(
     with progress() as doing:
         doing("reading")
         data = samples.read(cut)
-        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
+        release = paths.anonymize(data, k, register=register, tell=doing, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)

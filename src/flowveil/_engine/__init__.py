@@ -6,6 +6,7 @@ from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.known_ids import names_any
+from flowveil._engine.marking import MarkedRows, read_marked
 from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
@@ -40,6 +41,7 @@ __all__ = [
     "Derived",
     "FileSource",
     "Labels",
+    "MarkedRows",
     "Nodes",
     "PointCounts",
     "QuerySource",
@@ -68,6 +70,7 @@ __all__ = [
     "names_any",
     "open_source",
     "parse_reading",
+    "read_marked",
     "read_points",
     "read_samples",
     "scan",

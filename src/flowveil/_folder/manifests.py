@@ -146,4 +146,5 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    register: str  # by which the register knows that the folder was written
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from flowveil._options import (
@@ -18,11 +19,13 @@ from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
 from flowveil._trajectories.periods import group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.registered import check_register
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from flowveil._engine import Readable
     from flowveil._options import DescriptionOptions
@@ -84,6 +87,7 @@ def anonymize(
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
+    register: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **description: Unpack[DescriptionOptions],
 ) -> TrajectoryRelease:
@@ -95,6 +99,8 @@ def anonymize(
     reshape: cut samples of a group that overlap in time into disjoint ones, as the paper does; False: leave them, which
     keeps places finer and time spans longer.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
+    register: a private file that knows all releases of a source, made if there is none: raises if one of them is of
+    the same users and time; `write` enters the new one.
     step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
     tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
@@ -133,6 +139,7 @@ def anonymize(
             towers=towers,
             memory=asked.memory,
         )
+    entry = None if register is None else check_register(register, trajectories, said.get("period"))
     grid = trajectories.grid
     grouping = group_each(
         trajectories,
@@ -158,4 +165,6 @@ def anonymize(
     release = make_release(trajectories, grouping, given, asked.k, said)
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
-    return release
+    return (
+        release if entry is None else replace(release, entry=replace(entry, promise=dict(release.manifest["promise"])))
+    )
