@@ -27,6 +27,7 @@ NAMES = [
     "trajectories",
     "table2",
     "thresholds",
+    "known_points",
     "memory",
     "map",
     "frames",
