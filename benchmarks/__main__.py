@@ -26,6 +26,7 @@ NAMES = [
     "matrices",
     "trajectories",
     "thresholds",
+    "known_points",
     "memory",
     "map",
     "frames",
