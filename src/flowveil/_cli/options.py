@@ -170,9 +170,10 @@ class TripOptions(WrittenOptions):
     ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
-    time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
-        None
-    )
+    time: Annotated[
+        str | None,
+        typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
+    ] = None
     time_hierarchy: Annotated[
         str | None,
         typer.Option(metavar="LEVELS", help="Generalize time like places, e.g. '1h<part-of-day<day' (mosaic)."),
