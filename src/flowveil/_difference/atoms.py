@@ -30,7 +30,7 @@ class Atoms:
     size: IntArray  # persons, or trips
     k: int  # atoms with fewer in all are no crowd
     passes: BoolArray  # whether the atom by itself is a crowd
-    together: Callable[[Sequence[int]], bool]  # whether some atoms are a crowd together
+    together: Callable[[Sequence[int]], bool] | None  # whether some atoms are a crowd together; None: sizes add up
     same: BoolArray  # whether both flows are between the same areas, at the same time and of the same group
 
     def turned(self) -> Atoms:
@@ -75,7 +75,9 @@ def make_atoms(
     size = measures.trips if measures.persons is None else measures.persons
     one, other = keys // width - 1, keys % width - 1
     equal = (one != NONE) & (other != NONE) & (False if same is None else same(one, other))
-    return Atoms(one, other, size, requirement.k, requirement.is_crowd(measures), together, equal)
+    adds_up = people is None and requirement.k_weight is None
+    passes = requirement.is_crowd(measures)
+    return Atoms(one, other, size, requirement.k, passes, None if adds_up else together, equal)
 
 
 def _persons(people: People | Crowds, pairs: IntArray) -> frozenset[int]:

@@ -11,4 +11,7 @@ TIMES = ("time", "time_end")  # the second where steps differ in length
 TOTAL = "total"  # the group of all groups together
 REMAINDER = "remainder"  # column of flows: whether finer flows inside were taken out
 ELSEWHERE = "elsewhere"  # the other end of a flow of trips that were left out
+# Units that are no column: k counts trips, or the persons of a table in which each is counted once.
+TRIP, COUNTED_PERSON = "trip", "counted person"
+NO_COLUMN = (TRIP, COUNTED_PERSON)
 CROWDS, NOISE = "k-anonymity", "differential-privacy"  # kinds of promises

@@ -72,6 +72,7 @@ def parse_demand(
     *,
     preset: str | None = None,
     unit: str | None = None,
+    counted_persons: bool = False,
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
@@ -94,7 +95,7 @@ def parse_demand(
 ) -> Demand:
     """Return what is asked of a release (see `anonymize`), or raise if it does not go together.
 
-    unit: the column of persons, if there is one.
+    unit: the column of persons, if there is one. counted_persons: there is none, but trips are persons, counted once.
     """
     chosen = find_method(method)
     if chosen.promise != _ANONYMITY:
@@ -126,7 +127,7 @@ def parse_demand(
                 "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
             )
         share = parse_max_suppression(max_suppression)
-    crowd = choose_k(k, preset, unit)
+    crowd = choose_k(k, preset, persons=unit is not None or counted_persons)
     base = _rounding(rounding, crowd, alone=beside is None)
     change = _cell_key(cell_key, crowd, alone=beside is None and base is None)
     key = _secret(secret, changes=any(value is not None for value in (base, change, hidden)))
