@@ -49,6 +49,7 @@ if _typing.TYPE_CHECKING:
     )
     from flowveil._methods import Method, methods
     from flowveil._reading import Reconstruction
+    from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Layout, Trips, layouts, read_trips
@@ -86,6 +87,7 @@ else:
         ],
         "_methods": ["Method", "methods"],
         "_reading": ["Reconstruction"],
+        "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Layout", "Trips", "layouts", "read_trips"],
@@ -128,6 +130,7 @@ __all__ = [
     "NoisyRelease",
     "PromiseError",
     "Reconstruction",
+    "Register",
     "Release",
     "Risk",
     "Trips",
@@ -153,6 +156,7 @@ __all__ = [
     "read_release",
     "read_trips",
     "reconstruct",
+    "register",
     "report",
     "risk",
     "synthetic",

@@ -21,6 +21,7 @@ from flowveil._cli import (
     methods,
     query,
     reconstruct,
+    register,
     report,
     risk,
     serve,
@@ -51,6 +52,7 @@ app.command("layouts")(layouts.layouts)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("register")(register.register)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)

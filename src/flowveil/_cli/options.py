@@ -53,6 +53,12 @@ WHOLE, NUMBER = "<int>", "<float>"
 Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
+RegisterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--register", metavar="FILE", help="Private register of all releases of this source: check and enter."
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]

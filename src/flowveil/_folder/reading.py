@@ -38,7 +38,7 @@ class Files:
 
 
 _READING = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}  # how an input is written
-_TEXTS = ("where", "zones", "places", "sensitive")  # input options of an audit file that are text
+_TEXTS = ("where", "zones", "places", "sensitive", "towers")  # input options of an audit file that are text
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Remembered:
     zones: str | None = None
     places: str | None = None
     sensitive: str | None = None
+    towers: str | None = None
     reading: dict[str, str] = field(default_factory=dict)  # how the input is written, by the names of `read_trips`
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _KEYS = ("grid", "hierarchy")
 _MORE_KEYS = (
     *("crs", "zone_name", "place_names", "bbox"),
-    *("time", "time_hierarchy", "timezone", "by", "areas_from", "method_options"),
+    *("time", "time_hierarchy", "timezone", "by", "areas_from", "same_areas", "method_options"),
 )
 _RESERVED = ("origin", "destination", "time", "time_end", "trips", "persons", "weight")
 GEONAMES, OWN = "geonames-5000/1", "own"  # what areas of a grid may be called after
@@ -48,6 +48,7 @@ class Options:
     timezone: str | None = None
     by: tuple[str, ...] = ()  # columns of groups
     areas_from: bool = False  # areas are those of an earlier release, of other trips
+    same_areas: bool = False  # all steps of time and groups have their areas in common
 
     @property
     def by_zone(self) -> bool:
@@ -59,11 +60,17 @@ def parse_options(options: Json) -> Options:
     """Check every option of the manifest."""
     only_keys(options, "the object 'options'", _KEYS, _MORE_KEYS)
     places = _places(options)
-    if options.get("areas_from", True) is not True:
-        raise broken("'areas_from' of the manifest is not true")
+    for flag in ("areas_from", "same_areas"):
+        if options.get(flag, True) is not True:
+            raise broken(f"{flag!r} of the manifest is not true")
     groups = _groups(options["by"]) if "by" in options else ()
     return replace(
-        places, place_names=_place_names(options), by=groups, areas_from="areas_from" in options, **_time(options)
+        places,
+        place_names=_place_names(options),
+        by=groups,
+        areas_from="areas_from" in options,
+        same_areas="same_areas" in options,
+        **_time(options),
     )
 
 

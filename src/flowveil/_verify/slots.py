@@ -64,6 +64,11 @@ class Slots:
         return np.array(low, np.int64).reshape(-1, 2), np.array(high, np.int64).reshape(-1, 2)
 
     @property
+    def same_areas(self) -> bool:
+        """Whether all slots have their pairs of areas in common."""
+        return self._options.same_areas
+
+    @property
     def divided(self) -> frozenset[str]:
         """The columns that divide flows into slots; a hierarchy of time is an axis and divides nothing."""
         timed = bool(self._options.time_levels) and not self._options.is_hierarchy
@@ -169,6 +174,19 @@ def check_apart(
     if pair is not None:
         one, other = sorted(rows[list(pair)].tolist())
         raise broken(f"the flows {flows.name(one)} and {flows.name(other)} overlap")
+
+
+def check_common(
+    flows: FlowTable, extents: tuple[Extents, Extents], ends: tuple[IntArray, IntArray], rows: IntArray
+) -> None:
+    """Raise if pairs of areas, of some rows, overlap without being the same pair, whatever their times and groups."""
+    pairs = np.column_stack([ends[0][rows], ends[1][rows]])
+    _, first = np.unique(pairs, axis=0, return_index=True)
+    begin = np.zeros((len(first), 1), np.int64)  # all of them in one slot
+    pair = extents[0].find_overlap(extents[1], (pairs[first, 0], pairs[first, 1]), (begin, begin + 1))
+    if pair is not None:
+        one, other = sorted(rows[first[list(pair)]].tolist())
+        raise broken(f"the flows {flows.name(one)} and {flows.name(other)} overlap, but are promised areas in common")
 
 
 def _open(begin: int, end: int) -> Interval:
