@@ -33,6 +33,25 @@ class Atoms:
     together: Callable[[Sequence[int]], bool] | None  # whether some atoms are a crowd together; None: sizes add up
     same: BoolArray  # whether both flows are between the same areas, at the same time and of the same group
 
+    def around(self, flows: IntArray) -> Atoms:
+        """Return the atoms of some flows of the first layer, and all others of the flows of the second in these."""
+        others = self.second[np.isin(self.first, flows) & (self.second != NONE)]
+        rows = np.flatnonzero(np.isin(self.first, flows) | np.isin(self.second, others))
+        number, whole = rows.tolist(), self.together
+
+        def together(chosen: Sequence[int]) -> bool:
+            return whole is None or whole([number[atom] for atom in chosen])
+
+        return replace(
+            self,
+            first=self.first[rows],
+            second=self.second[rows],
+            size=self.size[rows],
+            passes=self.passes[rows],
+            together=None if whole is None else together,
+            same=self.same[rows],
+        )
+
     def turned(self) -> Atoms:
         """Return the same with the layers exchanged."""
         return replace(self, first=self.second, second=self.first)

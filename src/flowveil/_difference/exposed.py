@@ -29,9 +29,10 @@ def find_exposed(atoms: Atoms, safe: Iterable[int] = ()) -> IntArray:
 
     safe: flows of the first layer that are known not to be exposed.
     """
-    search = _Search(atoms, safe)
-    flows = np.unique(atoms.first[atoms.first != NONE]).tolist()
-    return np.array([flow for flow in flows if search.is_exposed(flow)], np.int64)
+    known = np.array([NONE, *safe], np.int64)
+    flows = np.setdiff1d(atoms.first, known)
+    search = _Search(atoms.around(flows), known.tolist())
+    return np.array([flow for flow in flows.tolist() if search.is_exposed(flow)], np.int64)
 
 
 def withhold_exposing(atoms: Callable[[IntArray], Atoms], first: IntArray) -> tuple[IntArray, int]:

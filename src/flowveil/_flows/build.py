@@ -116,7 +116,7 @@ def build_flows(
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
     index, stay = None if steps is None else steps.index, k is not None
     rows = counting(request, ground.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
-    flows, counted = _count(rows, request, ground, (levels, steps), (k, k_weight), most)
+    flows, counted = _count(rows, table, request, ground, (levels, steps), (k, k_weight), most)
     path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
     typed = Provenance(
         zones=path, places=path_of(places), unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups
@@ -134,6 +134,7 @@ def build_flows(
 
 def _count(
     rows: AbstractContextManager[tuple[Aggregate, Cluster | None]],
+    trips: Trips,
     request: Request,
     places: Places,
     time: tuple[Levels | None, TimeSteps | None],
@@ -146,7 +147,7 @@ def _count(
     share of rows that may be unusable.
     """
     with rows as (counted, cluster):
-        check_counted(counted, places, most, filtered=request.where is not None)
+        check_counted(counted, places, trips, most)
         ends = grow_trees(places, counted)
         flows = assemble(places, counted, ends, time, request.by)
         k, k_weight = crowd

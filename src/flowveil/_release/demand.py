@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from flowveil._errors import InputError
 from flowveil._methods import find_method
 from flowveil._options import (
+    AUTO,
     DEFAULT_LOSS,
     check_flag,
     check_path,
@@ -126,7 +127,7 @@ def parse_demand(
     hidden = parse_hide_choice(hide_choice)
     masked = max_share is not None or sensitive is not None
     only_flows = alone and not remainders and not protect_margins
-    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked)
+    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked, of_mean=k_weight == AUTO)
     typed = chosen.parse_options(options)
     beyond = {"--totals": totals, "--remainders": remainders, "--hide-choice": hidden, "--max-share": max_share}
     check_same_areas(same_areas, chosen, typed, beyond | {"--areas-from": areas_from})
