@@ -86,6 +86,7 @@ def names() -> list[str]:
     assert_type(fv.__version__, str)
     method: fv.Method = fv.methods()[0]
     layout: fv.Layout = fv.layouts()[0]
+    assert_type(fv.describe("trips.parquet", "h3:7"), fv.Description)
     return [method.name, layout.name, *(error.__name__ for error in errors)]
 
 

@@ -29,6 +29,7 @@ LAYERS = [
     "_places _trips",
     "_times _remainders _fixes",
     "_flows",
+    "_describe",
     "_problem",
     "_methods _measure _difference",
     "_report",

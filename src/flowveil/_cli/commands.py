@@ -14,6 +14,7 @@ from flowveil._cli import (
     anonymize,
     compare,
     demo,
+    describe,
     evaluate,
     export,
     frontier,
@@ -49,6 +50,7 @@ app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
 app.command("layouts")(layouts.layouts)
+app.command("describe")(describe.describe)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)

@@ -174,9 +174,10 @@ class TripOptions(WrittenOptions):
         typer.Option(metavar="WHAT", help="What a counted table counts: trips, or persons, each of them once."),
     ] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
-    time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
-        None
-    )
+    time: Annotated[
+        str | None,
+        typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
+    ] = None
     time_hierarchy: Annotated[
         str | None,
         typer.Option(metavar="LEVELS", help="Generalize time like places, e.g. '1h<part-of-day<day' (mosaic)."),

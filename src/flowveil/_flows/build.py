@@ -79,7 +79,8 @@ def build_flows(
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
     counts: what a table counts that is already counted, "trips" (the default) or "persons": k then counts persons, each
     of whom the table must count once.
-    time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or
+    time: cut time into steps (15min, 1h, 1d, week, month, hour-of-day, hour-of-week, weekday-weekend,
+    day-type), each with a matrix of its own; or
     time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
     timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
     with a matrix of its own, as a list or a text with commas between them.

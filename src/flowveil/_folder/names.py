@@ -14,4 +14,5 @@ ELSEWHERE = "elsewhere"  # the other end of a flow of trips that were left out
 # Units that are no column: k counts trips, or the persons of a table in which each is counted once.
 TRIP, COUNTED_PERSON = "trip", "counted person"
 NO_COLUMN = (TRIP, COUNTED_PERSON)
-CROWDS, NOISE = "k-anonymity", "differential-privacy"  # kinds of promises
+# Kinds of promises: crowds, any few points of a user, and noise.
+CROWDS, KNOWN_POINTS, NOISE = "k-anonymity", "km-anonymity", "differential-privacy"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from flowveil._verify.broken import broken
-from flowveil._verify.clock import HOURS_OF_CYCLE, length_of
+from flowveil._verify.clock import CALENDAR, HOURS_OF_CYCLE, KINDS_OF_DAYS, length_of
 from flowveil._verify.json import only_keys
 
 if TYPE_CHECKING:
@@ -91,20 +91,26 @@ def _time(options: Json) -> dict[str, Json]:
     if not isinstance(text, str) or ("time" in options and "time_hierarchy" in options):
         raise broken("'time' and 'time_hierarchy' of the manifest do not say how time is cut")
     levels = text.split("<")
+    if text in (*CALENDAR, *KINDS_OF_DAYS) and "time" in options:
+        return {"time_levels": (text,), "timezone": _zone(options)}
     cycle = HOURS_OF_CYCLE.get(levels[0])
     lengths = [3_600_000_000 if cycle else length_of(levels[0]), *(length_of(level) for level in levels[1:])]
     known = [length for length in lengths if length is not None]
     whole = cycle * 3_600_000_000 if cycle else 7 * 24 * 3_600_000_000
     grows = all(later > length and later % length == 0 for length, later in pairwise(known))
-    named_twice = levels[0] in ("part-of-day", "day", "week")
+    named_twice = levels[0] in ("part-of-day", "day", *CALENDAR)
     if len(known) < len(levels) or not grows or whole % known[-1] or named_twice:
         raise broken("'time' or 'time_hierarchy' of the manifest is not a known way to cut time")
     if ("time_hierarchy" in options) != (len(levels) > 1):
         raise broken("'time_hierarchy' of the manifest has no levels, or 'time' has several")
-    zone = options.get("timezone")
+    return {"time_levels": tuple(levels), "is_hierarchy": len(levels) > 1, "timezone": _zone(options)}
+
+
+def _zone(options: Json) -> str | None:
+    zone: str | None = options.get("timezone")
     if zone is not None and zone not in available_timezones():
         raise broken("'timezone' of the manifest is not a time zone")
-    return {"time_levels": tuple(levels), "is_hierarchy": len(levels) > 1, "timezone": zone}
+    return zone
 
 
 def _places(options: Json) -> Options:

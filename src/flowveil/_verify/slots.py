@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._verify.broken import broken
-from flowveil._verify.clock import HOURS_OF_CYCLE, Clock, length_of
+from flowveil._verify.clock import VALUES_OF_CYCLE, Clock, length_of
 from flowveil._verify.forest import NONE
 from flowveil._verify.rows import distinct
 
@@ -42,7 +42,7 @@ class Slots:
         self._places = range(len(options.by)) if places is None else places  # of the groups among those of a request
         self._clock = Clock(options.timezone)
         self._lengths = [length_of(name) for name in options.time_levels]
-        self._cycle = HOURS_OF_CYCLE.get(options.time_levels[0]) if options.time_levels else None
+        self._cycle = VALUES_OF_CYCLE.get(options.time_levels[0]) if options.time_levels else None
         columns = [_plain(keys[name]) for name in keys]
         rows = list(zip(*columns, strict=True)) if columns else [()] * flows_total
         distinct = dict.fromkeys(rows)
@@ -124,7 +124,7 @@ class Slots:
         written = batch.column("time").to_numpy(zero_copy_only=False)[known].astype(np.int64)
         utc = self._clock.read(written, batch.column("aware").to_numpy(zero_copy_only=False)[known].astype(bool))
         if self._cycle:
-            hour = self._clock.hours(utc, self._cycle)
+            hour = self._clock.turn(utc, self._options.time_levels[0])
             spans = [1, *((length or 0) // _HOUR for length in self._lengths[1:])]
             levels = [(hour - hour % span, hour - hour % span + span) for span in spans]
             whole = np.zeros(rows, np.int64), np.full(rows, self._cycle)
