@@ -2,8 +2,10 @@
 
 from flowveil._trajectories import (
     BASELINES,
+    METHODS,
     VARIANTS,
     Baseline,
+    Features,
     Gap,
     Grid,
     Trajectories,
@@ -12,6 +14,7 @@ from flowveil._trajectories import (
     anonymize,
     baseline,
     evaluate,
+    features,
     gap,
     make_grid,
     read_release,
@@ -22,8 +25,10 @@ from flowveil._verify import verify_trajectories as verify
 
 __all__ = [
     "BASELINES",
+    "METHODS",
     "VARIANTS",
     "Baseline",
+    "Features",
     "Gap",
     "Grid",
     "Trajectories",
@@ -33,6 +38,7 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "features",
     "gap",
     "make_grid",
     "read_release",

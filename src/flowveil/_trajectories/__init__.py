@@ -1,12 +1,15 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
-from flowveil._trajectories.anonymization import anonymize, parse_grouping
-from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
+from flowveil._trajectories.anonymization import anonymize
+from flowveil._trajectories.baseline_options import BASELINES, parse_baseline, parse_baseline_options
+from flowveil._trajectories.baselines import Baseline, baseline
+from flowveil._trajectories.data_features import Features, features
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid
+from flowveil._trajectories.options import GLOVE, METHODS, parse_blocks, parse_grouping, parse_known_points
 from flowveil._trajectories.periods import PERIODS, first_days, parse_periods
 from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
@@ -15,10 +18,13 @@ __all__ = [
     "BASELINES",
     "DEFAULT_CAPS",
     "DEFAULT_WEIGHTS",
+    "GLOVE",
+    "METHODS",
     "PERIODS",
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",
+    "Features",
     "Gap",
     "Grid",
     "Trajectories",
@@ -27,11 +33,15 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "features",
     "first_days",
     "gap",
     "make_grid",
     "parse_baseline",
+    "parse_baseline_options",
+    "parse_blocks",
     "parse_grouping",
+    "parse_known_points",
     "parse_ks",
     "parse_min_samples",
     "parse_periods",

@@ -159,19 +159,32 @@ _IN_PERIODS = (
 )
 
 
-def trajectories_promise_in_words(
-    k: int, label: str = "users", least: int = 1, *, overlapping: bool = False, period: str | None = None
-) -> str:
-    """Return the promise of a release of trajectories in plain words.
-
-    label: what the publisher calls users; least: how many of them were seen in every sample; overlapping: whether
-    samples of a group may share time; period: day or week, where trajectories are cut into such.
-    """
-    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
+def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users") -> str:
+    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+    points, period = promise.get("known_points"), promise.get("cut_into")
+    overlapping = points is None and promise.get("spans") == "overlapping"
     return (
-        f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least {some}; not all of them need to have been, and its support says how "
-        "many were. "
+        (_crowds_in_words(promise, label) if points is None else _points_in_words(promise, points, label))
         + (_IN_PERIODS.format(period=period, label=label) if period else _IN_ONE)
         + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes." * overlapping
+    )
+
+
+def _crowds_in_words(promise: dict[str, Json], label: str) -> str:
+    least = promise.get("min_support", 1)
+    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
+    return (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
+        f"every box and time span of a trajectory at least {some}; not all of them need to have been, and its support "
+        "says how many were. "
+    )
+
+
+def _points_in_words(promise: dict[str, Json], points: int, label: str) -> str:
+    known = f"at most {points} points" if points > 1 else "one point"
+    return (
+        f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
+        f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
+        "seen in all of its boxes and time spans: whoever knows more points may recognize it. At most "
+        f"{promise['max_suppression']:.0%} of all samples were left out. "
     )
