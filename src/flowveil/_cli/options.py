@@ -174,6 +174,9 @@ class TripOptions(WrittenOptions):
         typer.Option(metavar="WHAT", help="What a counted table counts: trips, or persons, each of them once."),
     ] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
+    trip_weight: Annotated[
+        str | None, typer.Option(metavar="COL", help="In its place, with --unit: column of trips a trip stands for.")
+    ] = None
     time: Annotated[
         str | None,
         typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
@@ -215,6 +218,7 @@ class TripOptions(WrittenOptions):
             unit=self.unit,
             counts=self.counts,
             weight=self.weight,
+            trip_weight=self.trip_weight,
             time=self.time,
             time_hierarchy=self.time_hierarchy,
             timezone=self.timezone,
@@ -224,8 +228,8 @@ class TripOptions(WrittenOptions):
             memory=self.memory,
             engine=self.engine,
             master=self.master,
-            k=k,
-            k_weight=k_weight,
+            k=None if self.trip_weight else k,  # persons then come here
+            k_weight=None if self.trip_weight else k_weight,
             watch=watch,
         )
         for text in flows.provenance.notes:

@@ -39,6 +39,7 @@ class Provenance:
     counted: bool = False  # rows of the input are counts
     counted_persons: bool = False  # these are of persons, each of them counted once
     weight: str | None = None
+    trip_weight: str | None = None
     bbox: BoundingBox | None = None
     time: str | None = None  # steps
     time_hierarchy: str | None = None

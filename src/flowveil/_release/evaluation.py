@@ -90,6 +90,7 @@ def recount(
         "unit": unit or (None if promise["unit"] in NO_COLUMN else promise["unit"]),
         "counts": "persons" if promise["unit"] == COUNTED_PERSON and unit is None else None,
         "weight": weight or promise.get("weight"),
+        "trip_weight": None if weight else promise.get("trip_weight"),
         "time": options.get("time"),
         "time_hierarchy": options.get("time_hierarchy"),
         "timezone": options.get("timezone"),
