@@ -32,6 +32,7 @@ def make_audit(release: Release) -> Audit:
             **({} if release.sensitive is None else {"sensitive": release.sensitive}),
             "unit": provenance.unit,
             "weight": provenance.weight,
+            "trip_weight": provenance.trip_weight,
             "fingerprint": fingerprint(provenance.source),
         },
         "rows": provenance.rows,
