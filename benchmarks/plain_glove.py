@@ -24,8 +24,8 @@ def order(sample):
     return t0, t1, x0, y0, x1, y1
 
 
-def cost(one, other, n_one, n_other, space_limit, time_limit):
-    """Return Eq. 1 times 2 * space_limit * time_limit * n, from Eq. 4 to 9 as they are written."""
+def cost(one, other, n_one, n_other, space_limit, time_limit, of_space=1, of_time=1):
+    """Return Eq. 1 times space_limit * time_limit * n * (both weights), from Eq. 4 to 9 as they are written."""
     n = n_one + n_other
 
     def stretch_of(a, b, low, high):
@@ -36,19 +36,21 @@ def cost(one, other, n_one, n_other, space_limit, time_limit):
         for axis in (2, 4)
     )
     in_time = stretch_of(one, other, 0, 1) * n_one + stretch_of(other, one, 0, 1) * n_other
-    return time_limit * min(in_space, space_limit * n) + space_limit * min(in_time, time_limit * n)
+    space, time = min(in_space, space_limit * n), min(in_time, time_limit * n)
+    return of_space * time_limit * space + of_time * space_limit * time
 
 
 def longer_first(a, b):
     return (a, b) if (-len(a.samples), a.id) <= (-len(b.samples), b.id) else (b, a)
 
 
-def stretch(a, b, space_limit, time_limit):
+def stretch(a, b, space_limit, time_limit, of_space=1, of_time=1):
     """Return Eq. 10; one division of two whole numbers."""
+    limits = space_limit, time_limit, of_space, of_time
     a, b = longer_first(a, b)
     sizes = len(a.members), len(b.members)
-    total = sum(min(cost(i, j, *sizes, space_limit, time_limit) for j in b.samples) for i in a.samples)
-    return total / (2 * space_limit * time_limit * sum(sizes) * len(a.samples))
+    total = sum(min(cost(i, j, *sizes, *limits) for j in b.samples) for i in a.samples)
+    return total / ((of_space + of_time) * space_limit * time_limit * sum(sizes) * len(a.samples))
 
 
 def union(*samples):
@@ -104,6 +106,32 @@ def merge(a, b, limits, most):
     return Plain(min(a.id, b.id), sorted({owner for *_, owner in kept}), samples, kept)
 
 
+def merge_overlapping(a, b, limits, most):
+    """Return the group that a and b become without reshape; `kept` has a list of originals for each sample."""
+    a, b = longer_first(a, b)
+    na, nb = len(a.members), len(b.members)
+    to = {}
+    for i, sample in enumerate(a.samples):
+        j = min(range(len(b.samples)), key=lambda j: (cost(sample, b.samples[j], na, nb, *limits), j))
+        if not over(union(sample, b.samples[j]), most):
+            to[i] = j
+    merged = []
+    for j in sorted(set(to.values())):
+        own = [i for i in to if to[i] == j]
+        box = union(b.samples[j], *(a.samples[i] for i in own))
+        merged.append((box, b.kept[j] + [original for i in own for original in a.kept[i]]))
+    before = sorted(merged, key=lambda pair: order(pair[0]))
+    after = list(before)
+    for j in set(range(len(b.samples))) - set(to.values()):
+        costs = [(cost(b.samples[j], box, nb, na + nb, *limits), spot) for spot, (box, _) in enumerate(before)]
+        spot = min(costs)[1] if costs else None
+        if spot is not None and not over(union(b.samples[j], before[spot][0]), most):
+            after[spot] = (union(after[spot][0], b.samples[j]), after[spot][1] + b.kept[j])
+    left = sorted((pair for pair in after if not over(pair[0], most)), key=lambda pair: order(pair[0]))
+    members = sorted({owner for _, kept in left for *_, owner in kept})
+    return Plain(min(a.id, b.id), members, [box for box, _ in left], [kept for _, kept in left])
+
+
 def reshape(boxes, kept, most):
     """Cut at every start and end; drop pieces that hold no kept original or are over a threshold."""
     cuts = sorted({box[0] for box in boxes} | {box[1] for box in boxes})
@@ -120,13 +148,17 @@ def reshape(boxes, kept, most):
     return samples, still
 
 
-def glove(users, k, variant, limits, most=(2**62, 2**62)):
-    """Return groups, suppressed users and merges; `users` is a list of lists of (t, x, y), by rank."""
-    groups = {}
+def glove(users, k, variant, limits, most=(2**62, 2**62), *, reshaped=True):
+    """Return groups, suppressed users and merges; `users` is a list of lists of (t, x, y), by rank.
+
+    limits: both caps, and the weights of space and time if they differ.
+    """
+    groups, join = {}, merge if reshaped else merge_overlapping
     for rank, points in enumerate(users):
         distinct = sorted(set(points))
         samples = [(t, t + 1, x, x + 1, y, y + 1) for t, x, y in distinct]
-        groups[rank] = Plain(rank, [rank], samples, [(t, x, y, rank) for t, x, y in distinct])
+        originals = [(t, x, y, rank) for t, x, y in distinct]
+        groups[rank] = Plain(rank, [rank], samples, originals if reshaped else [[own] for own in originals])
     finished, suppressed, merges = [], [], []
 
     def lost(one, other, new):
@@ -143,7 +175,7 @@ def glove(users, k, variant, limits, most=(2**62, 2**62)):
             break
         merges.append(min(pairs))
         low, high = (groups.pop(number) for number in merges[-1][1:])
-        new = merge(low, high, limits, most)
+        new = join(low, high, limits, most)
         suppressed += lost(low, high, new)
         if len(new.members) >= k and variant != "loose":
             finished.append(new)
@@ -155,7 +187,7 @@ def glove(users, k, variant, limits, most=(2**62, 2**62)):
         nearest = sorted((stretch(left[0], group, *limits), *sorted((left[0].id, group.id))) for group in finished)
         for value, low, high in nearest:
             host = next(group for group in finished if group.id in (low, high))
-            new = merge(left[0], host, limits, most)
+            new = join(left[0], host, limits, most)
             if len(new.members) >= len(host.members):
                 merges.append((value, low, high))
                 suppressed += lost(left[0], host, new)

@@ -32,6 +32,7 @@ def cut_space(random, count):
     return low, high
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_equals_all_pairs(data):

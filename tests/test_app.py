@@ -754,6 +754,7 @@ def _drawn(app, job, name="map"):
 class TestState:
     """The page keeps what it knows with the server, and can have all of it removed."""
 
+    @pytest.mark.slow
     def test_kept(self, small):
         """What was put is given back as it was, whatever it is; removing it removes files and jobs, too."""
         file = small.upload(TRIPS).json()

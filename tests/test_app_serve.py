@@ -85,6 +85,7 @@ class TestServe:
         assert Server(tmp_path).end(signal.SIGTERM)[0] == 143
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.slow
     def test_loopback_only(self, tmp_path):
         """It listens on 127.0.0.1 and nowhere else, at the port that was asked for."""
         server = Server(tmp_path)

@@ -76,6 +76,7 @@ def test_dual_keeps_the_budget(problem, v_target):
     assert Oracle(problem).outcome(solution)[1] <= problem.budget
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["auto", 2.0, 4.0, 7.5]), st.sampled_from(["auto", 3.0, 8.0]))
 def test_soft_guarantee(problem, lam, v_target):

@@ -600,6 +600,7 @@ class TestReadBack:
 
         check_failure(capsys, code, "--against")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "audit",
         [

@@ -127,6 +127,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("build", "keywords"), CASES)
 def test_changed_releases_verify(city, tmp_path, build, keywords):
     """Releases with persons, groups, totals, elsewhere and times are verified, measured and shown as changed."""

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.claims import CLAIMS, compare
 
 
+@pytest.mark.slow
 def test_never_coarser():
     """On small random problems no published method is finer, within the budget or within what it leaves out itself."""
     compared = sum((compare(seed) for seed in range(12)), Counter())

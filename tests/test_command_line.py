@@ -203,6 +203,7 @@ class TestProcess:
         """Run the console script."""
         return run_program([SCRIPT, *arguments], **options)
 
+    @pytest.mark.slow
     def test_done(self, city_trips, tmp_path):
         """0, with the summary on stdout, notes on stderr, and no progress bar in a pipe."""
         done = self.start("anonymize", city_trips, "--grid", "h3:6", "--method", "odkanon", "-o", "out", cwd=tmp_path)
@@ -212,6 +213,7 @@ class TestProcess:
         assert all(line.startswith("note: ") for line in done.stderr.splitlines())
         assert "\x1b" not in done.stdout + done.stderr
 
+    @pytest.mark.slow
     def test_promise(self, city_trips, tmp_path):
         """1 if the promise cannot be kept."""
         done = self.start("anonymize", city_trips, "-k", "501", "--unit", "person_id", "-o", "out", cwd=tmp_path)
@@ -220,6 +222,7 @@ class TestProcess:
         assert "\nhint: " in done.stderr
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.slow
     def test_usage(self, tmp_path):
         """2 for bad input, through python -m as well."""
         module = [sys.executable, "-m", "flowveil", "anonymize", "nope.csv", "-o", "out"]

@@ -46,10 +46,11 @@ def test_rows_are_those_of_single_runs(flows):
 @pytest.mark.slow
 def test_remainders_are_for_methods_that_have_them(flows):
     """Mosaic publishes them, and is no coarser; a method without them is as it was."""
-    plain, more = (fv.compare(flows, ["mosaic", "oigh"], k=8, remainders=told).to_pylist() for told in (False, True))
+    more = fv.compare(flows, ["mosaic", "oigh"], k=8, remainders=True).to_pylist()
 
-    assert more[0]["gbar"] == fv.anonymize(flows, k=8, remainders=True).metrics()["gbar"] <= plain[0]["gbar"]
-    assert more[1]["gbar"] == plain[1]["gbar"]
+    plain = [fv.anonymize(flows, name, k=8).metrics()["gbar"] for name in ("mosaic", "oigh")]
+    assert more[0]["gbar"] == fv.anonymize(flows, k=8, remainders=True).metrics()["gbar"] <= plain[0]
+    assert more[1]["gbar"] == plain[1]
 
 
 @pytest.mark.slow

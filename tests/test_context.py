@@ -36,6 +36,7 @@ def release(city_trips: Path) -> fv.Release:
     return fv.anonymize(fv.build_flows(city_trips, "h3:6", bbox=CITY_BBOX), k=20)
 
 
+@pytest.mark.slow
 def test_a_context_is_drawn_and_verified(release: fv.Release, city_trips: Path, tmp_path: Path) -> None:
     """The page has what lies around by style; verify asks for the file, and refuses any other."""
     given = layers(("river", RIVER), ("park", PARK), (None, FAR), ("motorway", RIVER), ("road", "POINT (4.5 50.3)"))
@@ -94,6 +95,7 @@ def test_what_is_inside_is_drawn_where_it_is(points: list[tuple[float, float]], 
         assert np.abs(np.concatenate(drawn)).max() <= 1 + step
 
 
+@pytest.mark.slow
 def test_a_large_context_is_thinned() -> None:
     """A page has at most so many points, whatever the file holds."""
     rng = np.random.default_rng(0)

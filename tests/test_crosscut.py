@@ -47,6 +47,7 @@ def test_never_above_its_start_and_fixed(problem, lam, data):
     assert all(np.array_equal(a, b) for a, b in zip(again.areas, end.areas, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_keeps_the_budget(problem):

@@ -59,6 +59,7 @@ def test_links_and_withheld_trips(problem):
             assert cube.splittable[axis, cell] == bool(children)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_cube_agrees_with_measure_pairs(problem):
@@ -76,6 +77,7 @@ def test_cube_agrees_with_measure_pairs(problem):
             assert ((int(origin), int(destination)) in here) == bool(good)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())

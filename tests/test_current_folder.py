@@ -46,6 +46,7 @@ def test_compare(hostile, city_trips):
     assert marks(hostile) == []
 
 
+@pytest.mark.slow
 def test_app(hostile, city_trips, tmp_path):
     """Neither does the process that works for the web app."""
     jobs = Jobs(tmp_path / "jobs")

@@ -102,6 +102,7 @@ def plainly_exposed(persons, k, one, other, same):
     return sorted(exposed)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(two_layers(), st.sets(st.integers(0, 3)))
 def test_all_that_is_exposed_is_found_and_nothing_else(case, chosen):

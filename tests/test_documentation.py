@@ -48,6 +48,7 @@ def test_every_dependency_has_its_reason():
         assert name == "flowveil" or f"| {name} |" in page, name
 
 
+@pytest.mark.slow
 def test_readme_example_runs(city_trips, tmp_path, monkeypatch):
     """The Python example of the README works as it stands on trips of a city."""
     import pyarrow.csv

@@ -78,6 +78,7 @@ def small(seed, **options):
     return random_problem(seed, most_tiles=4, most_trips=60, **options)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(1, 3))
 def test_finest_of_all_cuts_of_families_and_matrices(seed, several, matrices):

@@ -87,6 +87,7 @@ def test_what_is_left_open_follows_what_is_asked(city):
     assert hierarchy(fv.build_flows(path, "quadtree:4000", bbox=BOX)) == "lattice"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", ["h3:6", "quadtree:4000", "zones"])
 def test_next_month_on_the_same_areas(city, tmp_path, places):
     """The areas of an earlier release serve other trips, whose smallest areas may differ."""

@@ -181,6 +181,7 @@ def test_budget_of_nothing(city_trips, tmp_path, method):
         fv.anonymize(flows, method, k=501)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["glove-od", "glove-sk"])
 @pytest.mark.parametrize("places", ["same", "antimeridian", "pole"])
 def test_odd_places(tmp_path, method, places):

@@ -52,6 +52,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_full_ground_is_read_and_verified(folder: Path, city_trips: Path, installed: Path) -> None:
     """The page says which ground it has; verify draws on the same, and refuses the page of another."""
     assert installed.is_dir()

@@ -102,6 +102,7 @@ def published(problem, solution):
     return dict(zip(pairs, trips.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     problems(loss="tiles") | family_problems(loss="tiles", most_tiles=4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -26,7 +27,7 @@ LAYERS = [
     "_folder _processes",
     "_engine _noise _synthetic _charts",
     "_places _trips",
-    "_times _remainders",
+    "_times _remainders _fixes",
     "_flows",
     "_problem",
     "_methods _measure _difference",
@@ -70,11 +71,18 @@ class Import(NamedTuple):
         return f"{self.file.relative_to(HOUSE)}:{self.line} {'.'.join(['flowveil', *self.module])} {self.name or ''}"
 
 
+@cache
+def parsed() -> dict[Path, list[ast.AST]]:
+    """Return the parts of every module."""
+    return {file: list(ast.walk(ast.parse(file.read_text(encoding="utf-8")))) for file in sorted(HOUSE.rglob("*.py"))}
+
+
+@cache
 def imports() -> list[Import]:
     """Return what modules of flowveil import from other rooms, wherever in a file, for type checkers too."""
     lines = []
-    for file in sorted(HOUSE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for file, nodes in parsed().items():
+        for node in nodes:
             if isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"{file}: relative imports hide which room is meant"
                 taken = [((node.module or "").split("."), alias.name) for alias in node.names]
@@ -115,6 +123,7 @@ def _is_exported(line: Import) -> bool:
     return line.name is None or line.name in _exported(".".join(["flowveil", *line.module]))
 
 
+@cache
 def _exported(module: str) -> list[str]:
     room = import_module(module)
     return getattr(room, "__all__", None) or [name for name in vars(room) if not name.startswith("_")]
@@ -123,8 +132,7 @@ def _exported(module: str) -> list[str]:
 def test_attributes_are_exported():
     """What is used as an attribute of a room, or of flowveil, is exported there."""
     around = []
-    for file in sorted(HOUSE.rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    for file, nodes in parsed().items():
         rooms = dict(room for node in nodes for room in _whole_rooms(node))
         for node in nodes:
             room = rooms.get(getattr(node.value, "id", "")) if isinstance(node, ast.Attribute) else None
@@ -149,9 +157,9 @@ def _whole_rooms(node: ast.AST) -> Iterator[tuple[str, str]]:
 def test_modules_are_named_at_home():
     """A string that names a module, for an import or a process to come, names one of its own room."""
     away = []
-    for file in sorted(HOUSE.rglob("*.py")):
+    for file, nodes in parsed().items():
         own = ".".join(["flowveil", file.relative_to(HOUSE).parts[0].removesuffix(".py")])
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes:
             text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
             if re.fullmatch(r"flowveil\.\w[\w.]*", text) and not f"{text}.".startswith(f"{own}."):
                 away.append(f"{file.relative_to(HOUSE)}:{node.lineno} {text}")
@@ -203,10 +211,9 @@ def test_nothing_shadows_a_module():
 def test_any_has_a_reason():
     """Where a type is left open, a comment on the same line or right above says why."""
     bare = []
-    for file in sorted(HOUSE.rglob("*.py")):
-        text = file.read_text(encoding="utf-8")
-        lines = text.splitlines()
-        for node in ast.walk(ast.parse(text)):
+    for file, nodes in parsed().items():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for node in nodes:
             if "Any" in (getattr(node, "id", None), getattr(node, "attr", None)):  # Any, typing.Any
                 here, above = lines[node.lineno - 1], lines[node.lineno - 2].strip()
                 if "# " not in here and not above.startswith("# "):

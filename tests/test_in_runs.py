@@ -35,6 +35,7 @@ def many_matrices(draw):
     return Problem(flows, draw(requirements), budget, loss=draw(st.sampled_from(LOSSES)), several=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(many_matrices())
 def test_as_good_as_with_all_cells(problem):
@@ -96,6 +97,7 @@ def mean_tiles(flows, family, solution):
     return np.average(tiles[solution.group[published]], weights=flows.trips[published])
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(many_matrices(), st.sampled_from([mosaic, nested]))
 def test_solutions_keep_the_promise(problem, method):
@@ -114,6 +116,7 @@ def test_solutions_keep_the_promise(problem, method):
     assert (matrix == flows.matrix)[solution.group >= 0].all()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(family_problems(), prices, st.floats(1.01, 3), st.lists(st.floats(0, 1), max_size=3), st.sampled_from([0, 1, 2]))
 def test_what_is_kept_between_prices_is_enough(problem, low, times, shares, kind):

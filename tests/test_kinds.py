@@ -79,6 +79,7 @@ class TestEveryKind:
         assert run(["verify", str(releases / kind), "--against", str(source(releases, kind))]) == 0
         assert "verified" in capsys.readouterr().out
 
+    @pytest.mark.slow
     def test_evaluate(self, releases, kind, capsys):
         """Figures are numbers by name, the same on the command line; there they can be read, too."""
         figures = fv.evaluate(releases / kind, source(releases, kind))
@@ -91,6 +92,7 @@ class TestEveryKind:
         assert all(name in out for name in figures if name != "population")
         assert "keep them private" in err
 
+    @pytest.mark.slow
     def test_report(self, releases, kind):
         """The public page is written into the folder, and the release verifies with it; the private one beside it."""
         public = fv.report(releases / kind, overwrite=True)

@@ -37,6 +37,7 @@ def brute_force(problem, target, delta):
     return cost
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(problems(loss="tiles", most_nodes=8), st.integers(1, 30), deltas)
 def test_equals_brute_force(problem, target, delta):

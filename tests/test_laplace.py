@@ -51,6 +51,7 @@ def dense_values(count, epsilon, true=0):
     return np.maximum(ledger.count("test", ledger.roots, np.full(count, true), PARTS), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
 def test_empty_pairs_are_those_of_dense_noise(epsilon):
     """Over 90,000 empty pairs, how many have which count is as with noise on every one of them."""
@@ -60,6 +61,7 @@ def test_empty_pairs_are_those_of_dense_noise(epsilon):
     assert same_distribution(sparse, dense) > ALPHA
 
 
+@pytest.mark.slow
 def test_another_scale_is_told_apart():
     """The test can fail: noise at an epsilon that is 10 % off has another distribution."""
     sparse = histogram(sparse_values(300, 1.0).ravel())
@@ -210,6 +212,7 @@ def written(request, city_trips, city_zone_trips, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_what_is_written(written):
     """Pairs of tiles with counts above zero; empty tiles of the box are among them; the manifest says so."""
     manifest = json.loads((written / "manifest.json").read_text())
@@ -273,6 +276,7 @@ def test_sums_are_refused(written, city_trips):
         fv.query_errors(written, city_trips)
 
 
+@pytest.mark.slow
 def test_command_line(city_trips, city_zone_trips, tmp_path, capsys):
     """The command releases pairs of tiles or zones, and verifies them; other methods with noise take no zones."""
     zones = str(city_zone_trips.with_name("zones.parquet"))

@@ -285,6 +285,7 @@ def test_a_broken_list_of_hashes_is_bad_input(work):
         fv.verify(folder, work / "trips.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", ["mosaic", "mondrian", "nested"])
 def test_a_method_that_cannot_have_given_it(made, work):
     """A manifest may name only methods whose releases look like this one."""

@@ -173,6 +173,7 @@ def test_daf_entropy_beats_the_published_grids_on_gaussians():
     assert (error[:, 2] < error[:, 1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "d", "expected"),
     [

@@ -56,6 +56,7 @@ def flows_folder(tiles, tmp_path):
 NOISY = [each.name for each in fv.methods() if each.promise == "differential privacy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in NOISY if name != "laplace"])  # which has tests of its own
 def test_every_method_writes_a_release_that_verifies(method, matrix, tiles, tmp_path):
     """Each method that adds noise releases boxes whose structure and budget hold, or refuses with a number."""

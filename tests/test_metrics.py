@@ -92,6 +92,7 @@ def test_closed_forms_equal_loops(case, k):
     assert actual["mao"] is None
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(published_flows())
 def test_cover_equals_walking_up(case):

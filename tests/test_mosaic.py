@@ -53,6 +53,7 @@ def test_best_of_all_recursive_splits_of_families(loss, data, lam):
     assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(problems() | family_problems(most_tiles=4))
 def test_finest_within_the_budget(problem):
@@ -72,6 +73,7 @@ def test_finest_within_the_budget(problem):
     assert "no other cut of its kind is better" in solution.notes
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems(), st.floats(1, 12))
 def test_least_suppression_for_a_precision(problem, max_gbar):
@@ -200,6 +202,7 @@ def test_wrong_questions():
         mosaic.frontier(problem, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(family_problems() | problems(), prices, prices, st.lists(st.floats(0, 1), max_size=3))
 def test_what_is_left_out_between_two_prices_does_not_matter(problem, one, other, shares):

@@ -97,6 +97,7 @@ def test_a_column_of_names_needs_zones() -> None:
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=100)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.none() | TEXTS, min_size=ZONES, max_size=ZONES))
 def test_any_text_becomes_one_short_line_and_verifies(tmp_path_factory: pytest.TempPathFactory, given: list) -> None:
@@ -137,6 +138,7 @@ WRONG: dict[str, Callable[[list[dict]], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize("hierarchy", ["ward", "many", ["zone_id", "town"]], ids=str)
 def test_a_name_that_geometry_does_not_give_is_refused(

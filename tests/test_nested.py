@@ -47,6 +47,7 @@ def is_one_cut(tree, areas):
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(problems(), st.sampled_from(["either", "origin", "destination"]))
 def test_finest_within_the_budget(problem, side):

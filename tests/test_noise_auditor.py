@@ -155,6 +155,7 @@ def test_mutant_exact_total_in_mkm(monkeypatch):
     assert "structure" in audit(grids.mkm, TEN)
 
 
+@pytest.mark.slow
 def test_mutant_box_from_the_data():
     """Fitting the grid to the data is caught by the auditor, in the structure: one trip alone is far out."""
 

@@ -32,6 +32,7 @@ def p_value(noise, scale):
     return stats.chisquare(seen, expected).pvalue
 
 
+@pytest.mark.slow
 def test_noise_at_its_scale(noise):
     """The scale is 1 / epsilon, and the noise fits it."""
     values, scale = noise

@@ -110,6 +110,7 @@ class TestDisplays:
         assert bars[bars.index("1") + 1] == "3%"
         assert len(shown) < 5_000
 
+    @pytest.mark.slow
     def test_comparison(self, city_trips):
         """A table of methods and their chart; it is a table of Arrow to others, and can be copied and sent."""
         compared = fv.compare(fv.build_flows(city_trips, "h3:6"), ["suppression", "crosscut"], k=5)

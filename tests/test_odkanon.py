@@ -42,6 +42,7 @@ def test_equals_stepping(flows, k, levels, filter_budget):
     assert actual == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(small_flows(), st.integers(1, 8))
 def test_reinstate_counts_the_true_volume(flows, k):
@@ -69,6 +70,7 @@ def _below(tree, node, area):
     return node == area
 
 
+@pytest.mark.slow
 def test_city_equals_stepping(city_trips):
     """On the city with persons, areas and volumes are those of the plain algorithm."""
     flows = build_flows(city_trips, "h3:8", bbox=CITY_BBOX, unit="person_id")

@@ -162,6 +162,7 @@ def test_texts_are_refused_in_the_same_words(option, text, trips, tmp_path, caps
     assert not list(tmp_path.rglob("manifest.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "value"), [(option, value) for option, values in VALUES.items() for value in values]
 )

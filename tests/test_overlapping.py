@@ -46,6 +46,7 @@ def written(request, city_trips, city_zone_trips, tmp_path_factory):
     return folder, trips
 
 
+@pytest.mark.slow
 def test_what_is_written(written):
     """The manifest says that areas overlap; the assignment is private, sorted, and covers what is published."""
     folder, _ = written

@@ -125,6 +125,7 @@ def written(
     return folder, options.get("places")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
 def test_a_name_of_no_place_is_refused(
     written: tuple[Path, pa.Table | None], city_trips: Path, tmp_path: Path, change: Callable[[list[dict]], None]

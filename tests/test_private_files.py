@@ -180,6 +180,7 @@ def test_a_report_of_a_release_that_was_replaced(made, tmp_path, monkeypatch):
     assert not (tmp_path / "flows" / "report.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

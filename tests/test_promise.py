@@ -33,9 +33,9 @@ def test_every_method_on_every_kind_of_places(city_trips, city_zone_trips, tmp_p
     """A release by persons verifies against the trips, and evaluate agrees with the release's own metrics."""
     zones = city_zone_trips.with_name("zones.parquet")
     kinds = {
-        "h3": (city_trips, {"grid": "h3:8", "hierarchy": "h3", "bbox": CITY_BBOX}),
-        "h3-binary": (city_trips, {"grid": "h3:8", "hierarchy": "h3-binary"}),
-        "quadtree": (city_trips, {"grid": "quadtree:1000", "hierarchy": "quadtree", "bbox": CITY_BBOX}),
+        "h3": (city_trips, {"grid": "h3:7", "hierarchy": "h3", "bbox": CITY_BBOX}),
+        "h3-binary": (city_trips, {"grid": "h3:7", "hierarchy": "h3-binary"}),
+        "quadtree": (city_trips, {"grid": "quadtree:2000", "hierarchy": "quadtree", "bbox": CITY_BBOX}),
         "ward": (city_zone_trips, {"zones": zones, "hierarchy": "ward"}),
         "columns": (city_zone_trips, {"zones": zones, "hierarchy": ["zone_id", "district", "region"]}),
     }

@@ -556,6 +556,7 @@ class TestTemporaryFiles:
 
         assert list(folder.iterdir()) == []
 
+    @pytest.mark.slow
     def test_while_it_spills(self, folder, tmp_path):
         """With little memory the same flows come out, and nothing is left."""
         path = tmp_path / "t.parquet"

@@ -167,6 +167,7 @@ def test_command_line(city_zone_trips, tmp_path, capsys):
     assert run(["reconstruct", str(tmp_path / "out"), "--zones", zones, "-o", str(tmp_path / "flows.xls")]) == 2
 
 
+@pytest.mark.slow
 def test_totals_do_not_count_twice(city_zone_trips):
     """Trips of groups are in the totals too; how many lie between zones is told of groups."""
     zones = city_zone_trips.parent / "zones.parquet"

@@ -148,6 +148,7 @@ class Judge:
         return loss, withheld
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(), prices)
 def test_best_of_all_ways(problem, lam):
@@ -167,6 +168,7 @@ def test_best_of_all_ways(problem, lam):
     assert (layers.trips(problem) >= problem.requirement.k).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(people=True))
 def test_every_flow_is_a_crowd(problem):

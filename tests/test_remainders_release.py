@@ -116,6 +116,7 @@ def test_counted_again_by_hand(city_trips, releases, kind):
     assert left_out <= 0.02 * len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MARKED)
 def test_verified_and_measured(city_trips, releases, kind):
     """The checker agrees, and so do metrics that were computed from the folder."""
@@ -167,6 +168,7 @@ def count_more(flows):
     return flows.set_column(flows.column_names.index("trips"), "trips", pa.array(trips))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [change_flag, add_flag, count_more])
 def test_changes_are_found(city_trips, releases, tmp_path, change):
     """A flag that is wrong, or a volume, is found."""
@@ -242,6 +244,7 @@ def test_report_and_exports_say_it(releases, tmp_path):
     assert header.replace('"', "").split(",")[-1] == "remainder"
 
 
+@pytest.mark.slow
 def test_on_the_command_line(city_trips, tmp_path, capsys):
     """--remainders writes a release with remainders, which verifies; the promise says what they are."""
     arguments = ["--grid", "h3:7", "--unit", "person_id", "-k", "8", "--max-suppression", "0", "--remainders"]

@@ -79,6 +79,7 @@ def copy(releases, kind, target):
 class TestNumbers:
     """What a report says is what the tables of the folder say."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["mosaic", "ward", "elsewhere"])
     def test_flows(self, releases, kind):
         """Figures of flows are those that pyarrow counts in the folder."""
@@ -390,6 +391,7 @@ class TestVerify:
         """A release with a report passes, and verify says that it looked."""
         assert any("report.html" in sentence for sentence in check(releases, kind).checks)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("kind", "old", "new"),
         [
@@ -469,6 +471,7 @@ class TestWriting:
             release.write(tmp_path / "out", report=True)
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.slow
     def test_command_line(self, city_trips, tmp_path):
         """--report adds the file; without it there is none."""
         for name, more in (("with", ["--report"]), ("without", [])):
@@ -551,6 +554,7 @@ class TestPrivate:
         expected = {value: 1 - kept[value] / count for value, count in every.items()}
         assert dict(zip(part["values"], part["shares"], strict=True)) == pytest.approx(expected)
 
+    @pytest.mark.slow
     def test_before_and_after(self, releases, tmp_path):
         """Before are the true trips of tiles, as h3 says; after is the release alone."""
         import h3

@@ -460,6 +460,7 @@ def test_releases_of_flowveil_hold(city, tmp_path, options, typed):
     assert finding.verdict != "breaks"
 
 
+@pytest.mark.slow
 def test_releases_beside_each_other_hold(city, tmp_path):
     """A release by groups beside one of all tells of nobody; without the check it does."""
     whole = fv.build_flows(city / "trips.parquet", "h3:7", hierarchy="h3")

@@ -29,6 +29,7 @@ def attack(rows, folder, method, k):
     return finding
 
 
+@pytest.mark.slow
 def test_raw_counts_tell_who_is_there(tmp_path):
     """Where every pair of tiles is told and nobody shares one, presence is plain."""
     rows = [(f"p{person}", 4.0 + person * 0.1, 50.0, 4.0 + person * 0.1, 50.1) for person in range(12)]
@@ -40,6 +41,7 @@ def test_raw_counts_tell_who_is_there(tmp_path):
     assert finding.parameters["shadows"] == 3
 
 
+@pytest.mark.slow
 def test_a_crowd_hides_who_is_there(tmp_path):
     """Where all make the same trip, it makes no difference who is among them."""
     rows = [(f"p{person}", 4.0, 50.0, 4.0, 50.1) for person in range(30)]
@@ -51,6 +53,7 @@ def test_a_crowd_hides_who_is_there(tmp_path):
     assert finding.details["advantage"] == 0
 
 
+@pytest.mark.slow
 def test_what_cannot_be_published_tells_nothing(tmp_path):
     """Few persons make a crowd only now and then; a shadow that cannot be published counts as empty."""
     rows = [(f"p{person}", 4.0, 50.0, 4.0, 50.1) for person in range(6)]

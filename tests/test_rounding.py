@@ -48,6 +48,7 @@ def sums(values, keys):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(table=tables(), base=st.integers(2, 11), seed=st.integers(0, 2**32))
 def test_numbers_and_sums_are_multiples_around_the_true_ones(table, base, seed):
@@ -62,6 +63,7 @@ def test_numbers_and_sums_are_multiples_around_the_true_ones(table, base, seed):
     assert all(around(new, true[name], base) for name, new in sums(rounded, keys).items())
 
 
+@pytest.mark.slow
 def test_nothing_is_too_high_on_average():
     """Over many secrets each number, and each sum, is on average as it was."""
     values = np.array([1, 2, 3, 4, 6, 13, 10, 9, 11])
@@ -97,6 +99,7 @@ def test_every_table_that_is_possible_is_reached():
     assert reached == possible
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(10, 40), st.integers(0, 30)), min_size=1, max_size=12),
@@ -124,6 +127,7 @@ def test_persons_never_pass_trips(rows, base, secret):
     assert rounded.equals(round_table(table, base, secret, (), ()))
 
 
+@pytest.mark.slow
 def test_persons_are_not_too_high_on_average():
     """Rounded alike, persons are still on average as they were."""
     table = pa.table({"origin": ["a", "b"], "destination": ["c", "c"], "trips": [14, 23], "persons": [12, 11]})
@@ -156,6 +160,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("build", "keywords"), CASES)
 def test_rounded_releases_verify(city, tmp_path, build, keywords):
     """With persons, groups, totals, elsewhere, times and remainders: all are verified, and measured alike."""
@@ -169,6 +174,7 @@ def test_rounded_releases_verify(city, tmp_path, build, keywords):
     assert fv.risk(folder, attacks="repeats").worst == "holds" if "unit" in build else True
 
 
+@pytest.mark.slow
 def test_the_same_secret_gives_the_same_bytes(city, tmp_path):
     """A file with a secret makes a release again; without one, numbers differ, and the audit file keeps the secret."""
     secret = tmp_path / "secret.txt"
@@ -189,6 +195,7 @@ def test_the_same_secret_gives_the_same_bytes(city, tmp_path):
         assert not any(kept[0].encode() in file.read_bytes() for file in folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["trips", "persons"])
 @pytest.mark.parametrize("change", [5, -5, 1])
 def test_verify_notices_a_changed_number(city, tmp_path, column, change):

@@ -42,6 +42,7 @@ class BarredOracle(trees.Oracle):
         return trips, good, math.inf if any(int(family.key[node]) in keys for family, node in ends) else loss
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(trees.problems(most_nodes=6, most_trips=20), st.frozensets(st.integers(0, 6), max_size=3))
 def test_mosaic_is_best_of_all_cuts_without_barred_areas(problem, keys):

@@ -53,6 +53,7 @@ def everything(solution):
     return [array.tolist() for array in arrays], solution.exact, solution.notes, solution.first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 @settings(max_examples=12, deadline=None)
 @given(problem=many_matrices(), loss=st.booleans())
@@ -168,6 +169,7 @@ def test_a_helper_that_fails_is_no_loss(how, helped, tmp_path):
     assert all(process.returncode for process in helped)
 
 
+@pytest.mark.slow
 def test_what_helpers_print_does_no_harm(helped, tmp_path):
     """Answers are not mixed with what a library prints."""
     found = over_cores(partial(fail_elsewhere, os.getpid(), tmp_path, partial(print, "x" * 99_999)), range(40), ())
@@ -176,6 +178,7 @@ def test_what_helpers_print_does_no_harm(helped, tmp_path):
     assert {process for process, _ in found} == {os.getpid(), helped[0].pid}
 
 
+@pytest.mark.slow
 def test_files_of_the_current_folder_are_not_run(helped, tmp_path, monkeypatch):
     """A helper loads no module from the folder that it is started in."""
     folder, mark = plant(tmp_path)
@@ -197,6 +200,7 @@ def refuse_some(asking, folder, bad, part):
     return part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [0, 2, 39])
 def test_errors_come_through(bad, helped, tmp_path):
     """The error of a part is raised as it is, whoever found it, and no helper is left."""
@@ -216,6 +220,7 @@ def interrupt(asking, folder, part):
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_interrupt(helped, tmp_path):
     """Ctrl-C ends the helper too, at once."""
     start = time.monotonic()

@@ -76,6 +76,7 @@ def test_planted_columns_are_told(tmp_path, capsys):
     assert fv.verify(out, tmp_path / "one.parquet", zones=zones).columns == {"count": "x"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", PLANTED, ids=lambda where: str(where)[:10])
 @pytest.mark.parametrize(("kind", "command"), EVERY)
 def test_planted(kind, command, where, made, plant, tmp_path, capsys):
@@ -113,6 +114,7 @@ def test_verify_says_that_the_input_was_filtered(kind, made, capsys):
     assert verify(folder, source).where == where
 
 
+@pytest.mark.slow
 def test_no_condition(city_trips, tmp_path, capsys):
     """Where all rows are looked at, nothing is said of a condition."""
     folder = fv.anonymize(fv.build_flows(city_trips, "h3:6"), "suppression", 10).write(tmp_path / "out")

@@ -78,6 +78,7 @@ class TestSequence:
         assert actual == expected
         assert sum(column.null_count for column in trips.columns) == 0
 
+    @pytest.mark.slow
     def test_same_in_another_process(self):
         """A seed means the same trips and zones in a new interpreter."""
         code = (

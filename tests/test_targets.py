@@ -71,6 +71,7 @@ def city(seed=3, trips=6_000, **options):
     return build_flows(City(seed=seed, persons=400).trips(trips), "h3:8", bbox=CITY_BBOX, **options)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems(most_nodes=14))
 def test_distinct_targets_give_every_cut_once(problem):
@@ -93,6 +94,7 @@ def test_distinct_targets_of_a_city():
     assert {areas(problem, target) for target in np.geomspace(0.1, 6_000, 1_000)} <= set(cuts)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(problems(), names, rules, st.none() | st.integers(2, 14))
 def test_what_some_target_publishes_is_published(problem, name, rule, max_gbar):
@@ -126,6 +128,7 @@ def test_a_single_target_that_works_is_found(rule):
     assert [find(target) for target in targets[::5]] == targets[::5]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["atg-dual", "knapsack"]))
 def test_auto_is_the_finest_of_all_targets(problem, name):
@@ -138,6 +141,7 @@ def test_auto_is_the_finest_of_all_targets(problem, name):
     assert solution is None or sum(tiles(problem, solution)) <= least * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), names)
 def test_balanced_areas_are_most_alike(problem, name):
@@ -149,6 +153,7 @@ def test_balanced_areas_are_most_alike(problem, name):
     assert (solution and unlike(problem, solution)) == (least if least is None else pytest.approx(least))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, "person_id"])
 @pytest.mark.parametrize("name", ["atg-dual", "knapsack"])
 def test_auto_is_nearly_as_good_as_a_fine_scan(name, unit):
@@ -171,6 +176,7 @@ def test_auto_is_nearly_as_good_as_a_fine_scan(name, unit):
     assert len(solved) == len(set(solved)) <= MOST_SOLVED < len(scan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"v_target": "balanced"}, {"one_target": True}])
 @pytest.mark.parametrize("name", ["atg-dual", "knapsack"])
 def test_every_hour_that_can_be_is_published(name, options):
@@ -186,6 +192,7 @@ def test_every_hour_that_can_be_is_published(name, options):
     assert (totals >= 10).any()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(many_matrices(), names, rules)
 def test_one_target_for_all_matrices(problem, name, rule):
@@ -205,6 +212,7 @@ def test_one_target_for_all_matrices(problem, name, rule):
         assert everything(replace(solution, notes=())) == everything(replace(expected, notes=()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SOLVE))
 def test_common_target_is_nearly_the_best(name):
     """Of targets from k to the largest matrix, it costs all matrices together at most 2 % more than the best.

@@ -506,6 +506,7 @@ def published(table, zones, folder, k=10, **keywords):
     return {(names[row["destination"]], row["sex"]): row["trips"] for row in release.flows.to_pylist()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("women", range(12))
 def test_a_few_women_are_like_none(women, tmp_path):
     """Beside 15 men, no total tells whether there are no women, a few, or as many as their own flow says."""

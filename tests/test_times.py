@@ -50,6 +50,7 @@ def test_verifier_agrees(name, zone, times):
     assert found.tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(time=moments | near_changes, zone=st.sampled_from([zone for zone in ZONES if zone]))
 def test_steps_of_the_calendar(time, zone):

@@ -106,10 +106,38 @@ def test_stretch_of_merged_groups(users, wide):
         limits = pool.limits_whole.astype(samples.dtype)
 
         for sweep in (False, True):
-            args = kernels.Groups(samples, place, boxes, limits), 0, 1
+            args = kernels.Groups(samples, place, boxes, limits, ordered=True), 0, 1
             assert expected == kernels.stretch(*args, np.inf, sweep)
             assert expected == kernels.stretch(*args, expected, sweep)
             assert kernels.stretch(*args, np.nextafter(expected, -1), sweep) == np.inf
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    users=small_sets(most_users=6),
+    k=st.integers(2, 4),
+    variant=st.sampled_from(["strict", "absorb", "loose"]),
+    most=st.sampled_from(THRESHOLDS),
+    weights=st.sampled_from([(1, 1), (7, 3), (0, 1), (1, 0)]),
+    caps=st.sampled_from([("20km", "8h"), ("3km", "1d"), ("100m", "10min")]),
+    reshape=st.booleans(),
+)
+def test_caps_weights_and_samples_as_they_were_merged(users, k, variant, most, weights, caps, reshape):
+    """Other caps and weights, and samples that may overlap, are those of the double loop as well."""
+    meters = {"20km": 200, "3km": 30, "100m": 1}
+    limits = (meters[caps[0]], {"8h": 480, "1d": 1440, "10min": 10}[caps[1]], *weights)
+    plain = plain_glove.glove(users, k, variant, limits, most, reshaped=reshape) if len(users) >= k else ([], [], [])
+    trajectories = from_points(users, caps=",".join(caps), weights=",".join(map(str, weights)))
+
+    try:
+        actual = glove(trajectories, k, variant, max_extent=most[0], max_duration=most[1], reshape=reshape)
+    except PromiseError:
+        assert plain[0] == []
+        return
+
+    assert plain[2] == actual.merges
+    assert readable(plain[0]) == readable(actual)
+    assert plain[1] == actual.suppressed_users
 
 
 def test_sizes_and_leftover():

@@ -120,7 +120,7 @@ def test_refusals():
     with pytest.raises(UnknownNameError, match="column meaning"):
         read_trajectories(rows, PHONES_BBOX, columns={"when": "datetime"})
     with pytest.raises(InputError, match="not times"):
-        read_trajectories(rows.set_column(3, "datetime", pa.array([5])), PHONES_BBOX)
+        read_trajectories(rows.set_column(3, "datetime", pa.array([True])), PHONES_BBOX)
     with pytest.raises(InputError, match="no user has enough"):
         read_trajectories(rows, (0, 0, 1, 1))
     with pytest.raises(InputError, match="least number"):

@@ -51,7 +51,7 @@ def test_what_is_written(folder, records):
         private = folder.with_name(folder.name + ending)
         assert stat.S_IMODE(private.stat().st_mode) == 0o600
     table = pq.read_table(folder / "trajectories.parquet")
-    assert table.column_names == ["group", "size", "t0", "t1", "lon0", "lat0", "lon1", "lat1"]
+    assert table.column_names == ["group", "size", "support", "t0", "t1", "lon0", "lat0", "lon1", "lat1"]
     assert min(table["size"].to_pylist()) >= K
     assert "u0000" not in (folder / "manifest.json").read_text()
     result = trajectories.verify(folder, records)
@@ -74,8 +74,14 @@ def test_order_of_rows_does_not_matter(records):
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(small_sets(), st.integers(2, 3), st.sampled_from(trajectories.VARIANTS), st.sampled_from([None, ("3km", "2h")]))
-def test_every_release_verifies(tmp_path, users, k, variant, most):
+@given(
+    small_sets(),
+    st.integers(2, 3),
+    st.sampled_from(trajectories.VARIANTS),
+    st.sampled_from([None, ("3km", "2h")]),
+    st.booleans(),
+)
+def test_every_release_verifies(tmp_path, users, k, variant, most, reshape):
     """Whatever the points, a release holds what it promises, or there is none."""
     rows = [(f"u{rank}", 4.6 + x / 3000, 50.4 + y / 4000, t * 60) for rank, own in enumerate(users) for t, x, y in own]
     name, lon, lat, time = zip(*rows, strict=True)
@@ -84,7 +90,7 @@ def test_every_release_verifies(tmp_path, users, k, variant, most):
     extent, duration = most or (None, None)
     try:
         release = trajectories.anonymize(
-            table, k, bbox=PHONES_BBOX, variant=variant, max_extent=extent, max_duration=duration
+            table, k, bbox=PHONES_BBOX, variant=variant, max_extent=extent, max_duration=duration, reshape=reshape
         )
     except PromiseError:
         return
@@ -139,15 +145,16 @@ def test_a_user_without_samples_is_no_crowd():
     st.integers(2, 3),
     st.sampled_from(trajectories.VARIANTS),
     st.sampled_from([("1km", "6h"), ("3km", None), (None, "2h")]),
+    st.booleans(),
 )
-def test_k_users_are_really_there(users, k, variant, most):
+def test_k_users_are_really_there(users, k, variant, most, reshape):
     """Counted row by row, every group has as many users with a row in its samples as it says, and at least k."""
     table = _rows(
         *((f"u{rank}", 4.6 + x / 3000, 50.4 + y / 4000, t) for rank, own in enumerate(users) for t, x, y in own)
     )
     try:
         release = trajectories.anonymize(
-            table, k, bbox=PHONES_BBOX, variant=variant, max_extent=most[0], max_duration=most[1]
+            table, k, bbox=PHONES_BBOX, variant=variant, max_extent=most[0], max_duration=most[1], reshape=reshape
         )
     except PromiseError:
         return

@@ -17,6 +17,7 @@ from flowveil._cli.commands import run
 from flowveil._trajectories.glove import Group, Grouping
 from flowveil._trajectories.support import keep_supported
 from flowveil.synthetic import PHONES_BBOX, phones
+from tests.test_trajectories_release import rewrite
 from tests.trajectories import from_points, small_sets
 
 
@@ -83,6 +84,8 @@ def test_every_sample_has_its_support(k, least, records, tmp_path):
     folder = release.write(tmp_path / "out")
 
     assert min(recount(plain, records)) == 1
+    assert recount(plain, records) == plain.trajectories["support"].to_pylist()
+    assert recount(release, records) == release.trajectories["support"].to_pylist()
     assert min(recount(release, records)) >= least
     assert release.trajectories.num_rows <= plain.trajectories.num_rows
     assert f"at least {least} of its users were seen" in release.manifest["promise_text"]
@@ -111,6 +114,47 @@ def test_the_verifier_counts_again(records, tmp_path):
             changed["promise_text"] = changed["promise_text"].replace("at least 2", "at least 3")
         (folder / "manifest.json").write_text(json.dumps(changed), encoding="utf-8")
         with pytest.raises(VerificationError, match=message):
+            trajectories.verify(folder, records)
+
+
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_a_wrong_support_is_refused(records, tmp_path, shift):
+    """A sample that says that one more or one fewer was seen in it does not verify."""
+    folder = trajectories.anonymize(records, 3, bbox=PHONES_BBOX).write(tmp_path / "out")
+
+    def change(columns):
+        row = next(row for row, support in enumerate(columns["support"]) if support == 2)
+        columns["support"][row] += shift
+        return columns
+
+    rewrite(folder / "trajectories.parquet", change)
+
+    with pytest.raises(VerificationError, match="support of a sample"):
+        trajectories.verify(folder, records)
+
+
+def test_samples_as_they_were_merged(records, tmp_path):
+    """Without reshape samples overlap, the manifest says so, and support is that of the rows."""
+    cut = trajectories.anonymize(records, 3, bbox=PHONES_BBOX)
+    plain = trajectories.anonymize(records, 3, bbox=PHONES_BBOX, reshape=False)
+    folder = plain.write(tmp_path / "out")
+
+    def overlaps(release):
+        rows = release.trajectories.to_pylist()
+        return sum(one["group"] == other["group"] and other["t0"] < one["t1"] for one, other in pairwise(rows))
+
+    assert (overlaps(cut), overlaps(plain) > 0) == (0, True)
+    assert recount(plain, records) == plain.trajectories["support"].to_pylist()
+    assert plain.manifest["promise"]["spans"] == "overlapping"
+    assert "may overlap" in plain.manifest["promise_text"]
+    assert "disjoint" not in " ".join(trajectories.verify(folder, records).checks)
+    suppressed = plain.audit["suppressed_rows"] / plain.audit["rows"]
+    assert trajectories.evaluate(folder, records).counts["suppressed"] == pytest.approx(suppressed)
+    for part, name in (("promise", "spans"), ("options", "reshape")):
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        del manifest[part][name]
+        (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        with pytest.raises(VerificationError):
             trajectories.verify(folder, records)
 
 

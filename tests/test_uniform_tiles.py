@@ -13,6 +13,7 @@ from tests.test_oigh import plain_cuts
 from tests.trees import Oracle, problems
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.integers(0, 6))
 def test_equals_the_plain_grid(problem, steps):

@@ -1207,6 +1207,7 @@ def releases(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[tuple[str, str
     return flows, trips, draw(st.integers(1, 2)), draw(st.sampled_from([1.0, 0.5]))
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=100, deadline=None)
 def test_the_verdict_is_that_of_brute_force(

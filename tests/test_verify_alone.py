@@ -165,6 +165,7 @@ def test_words_of_trajectories_that_are_not_their_own(key, paths, tmp_path):
         fv.verify(edited(folder, tmp_path, key, "Trust us: 17 users."), samples)
 
 
+@pytest.mark.slow
 def test_a_budget_of_a_hundred_cuts_is_refused(noisy, tmp_path):
     """A hostile manifest does not keep the verifier busy with all paths that cuts may take."""
     manifest = json.loads((noisy / "manifest.json").read_text(encoding="utf-8"))

@@ -140,6 +140,7 @@ def test_a_mistake_that_both_sides_share_is_found(
         verify(folder, city_trips)
 
 
+@pytest.mark.slow
 def test_flows_do_not_depend_on_the_number_of_threads(city_trips: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads share what they learn about places; small batches make them meet."""
     release = fv.anonymize(fv.build_flows(city_trips, "h3:8", unit="person_id"), k=5, elsewhere=True, min_tiles=2)

@@ -41,6 +41,7 @@ def flows_of_both(chosen: set[int], one: np.ndarray, other: np.ndarray) -> set[i
     return {flow for flow in chosen if (one == flow).any() and ((one == flow) == (other == flow)).all()}
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(two_layers(), st.sets(st.integers(0, 3)))
 def test_the_search_is_brute_force(case, chosen):

@@ -469,6 +469,7 @@ def table_of(flows: list[tuple[int, int, int]]) -> FlowTable:
     )
 
 
+@pytest.mark.slow
 @given(flows_of_sets(), st.sampled_from([1, 3, 1000]), st.sampled_from([1, 5, 1000]))
 @settings(max_examples=200, deadline=None)
 def test_flows_of_any_sets_are_those_of_brute_force(
@@ -605,6 +606,7 @@ def points_near(kind: str, seed: int) -> list[tuple[float, float]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pentagon", "border", "middle", "180 degrees", "pole"])
 @given(seed=st.integers(0, 10**6), resolution=st.integers(0, 9), aspect=st.integers(1, 8))
 @settings(max_examples=5, deadline=None)
@@ -751,6 +753,7 @@ def make_release(
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", PLACES)
 def test_a_release_by_makers_verifies(places: str, tmp_path: Path) -> None:
     """In the middle of a base cell of H3, across several, around a pentagon; squares; zones."""

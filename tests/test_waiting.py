@@ -14,6 +14,7 @@ BUSY = "import sys, time\nwhile time.process_time() < float(sys.argv[1]): pass\n
 IDLE = "import time; time.sleep(3600)"
 
 
+@pytest.mark.slow
 def test_work_is_waited_for():
     """A program that works for far longer than patience with idle ones lasts is run to its end."""
     done = run_program([sys.executable, "-c", BUSY, "1"], Patience(quiet=0.3, look=0.1))
@@ -21,6 +22,7 @@ def test_work_is_waited_for():
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "patience", "told"), [(IDLE, (1, 60), "nothing was done"), (BUSY, (60, 0.3), "on and on")]
 )
@@ -42,7 +44,7 @@ def test_a_condition():
 def test_no_test_counts_seconds():
     """No other file of the tests sets a limit of its own."""
     own = {"waiting.py", Path(__file__).name}
-    limits = re.compile(r"timeout=[1-9]|\bdeadline = |for _ in range\(\d+\):(?=(?:\n +.*){0,6}\n +time\.sleep)")
+    limits = re.compile(r"timeout=[1-9]|\bdeadline = |for _ in range\(\d+\):(?=(?:\n +[^ ].*){0,6}\n +time\.sleep)")
 
     sources = [path for path in Path(__file__).parent.rglob("*.py") if path.name not in own]
     counting = {path.name for path in sources if limits.search(path.read_text(encoding="utf-8"))}

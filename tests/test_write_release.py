@@ -60,6 +60,7 @@ def is_whole(folder, *releases):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [method.name for method in fv.methods() if method.promise == "k-anonymity"])
 @pytest.mark.parametrize("options", [{}, {"unit": "person_id", "weight": "weight"}])
 def test_order_of_rows_does_not_matter(method, options, tmp_path):
@@ -166,6 +167,7 @@ class TestReadBack:
 
         assert names_in(tmp_path) == ["out", "out.audit.json"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("side", ["1500", "1234.56789", "1e3", "999.9999999999"])
     def test_a_grid_is_remembered(self, side, tmp_path):
         """The manifest tells the side of squares with all its digits: what is read back are the same squares."""
@@ -177,6 +179,7 @@ class TestReadBack:
         assert fv.evaluate(tmp_path / "out", TRIPS) == release.metrics()
         assert fv.verify(tmp_path / "out", TRIPS).flows == release.flows.num_rows
 
+    @pytest.mark.slow
     def test_input_options_are_remembered(self, tmp_path):
         """Columns and conditions come from the audit file, so that trips are named and nothing else."""
         trips = tmp_path / "trips.csv"
@@ -431,6 +434,7 @@ assert sorted(os.listdir(folder)) == ["out", "out.audit.json"], os.listdir(folde
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fresh", "overwrite"])
 def test_ten_writers_at_once(mode, tmp_path):
     """One release stands, with its own audit file; without overwrite the others are told that it exists."""
@@ -439,6 +443,7 @@ def test_ten_writers_at_once(mode, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_killed_command(city_trips, tmp_path):
     """The command itself, killed at any time between its start and its end, leaves no part of a release."""
     clock = random.Random(3)  # noqa: S311

@@ -10,12 +10,12 @@ from flowveil.trajectories import Trajectories, make_grid
 BBOX = (4.40, 50.26, 4.82, 50.53)
 
 
-def from_points(users):
-    """Return trajectories of users given as lists of (t, x, y) in steps and cells."""
+def from_points(users, **options):
+    """Return trajectories of users given as lists of (t, x, y) in steps and cells; options: of the grid."""
     distinct = [sorted(set(points)) for points in users]
     table = np.array([point for points in distinct for point in points], np.int64).T.copy()
     return Trajectories(
-        grid=make_grid(BBOX),
+        grid=make_grid(BBOX, **options),
         users=tuple(f"u{rank:03d}" for rank in range(len(users))),
         start=np.cumsum([0, *map(len, distinct)]),
         t=table[0],

@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._compare import Comparison, compare
     from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
     from flowveil._export import Export
+    from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
     from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
     from flowveil._matrices import (
@@ -50,6 +51,7 @@ else:
         "_compare": ["Comparison", "compare"],
         "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
         "_export": ["Export"],
+        "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
         "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
         "_matrices": [
@@ -95,6 +97,7 @@ __all__ = [
     "FlowveilError",
     "Frontier",
     "InputError",
+    "MadeTrips",
     "Matrix",
     "Method",
     "NoisyRelease",
@@ -117,6 +120,7 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "make_trips",
     "methods",
     "query",
     "query_errors",

@@ -23,6 +23,7 @@ from flowveil._cli import (
     risk,
     serve,
     trajectories,
+    trips,
     verify,
 )
 from flowveil._cli.entry import show_version
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize)
+app.command("trips")(trips.trips)
 app.command("verify")(verify.verify)
 app.command("evaluate")(evaluate.evaluate)
 app.command("frontier")(frontier.frontier)

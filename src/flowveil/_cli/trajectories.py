@@ -35,7 +35,14 @@ from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
 from flowveil._options import Keywords, parse_description, parse_support, parse_users
 from flowveil._report import check_ground
-from flowveil._trajectories import parse_baseline, parse_grouping, parse_ks, parse_min_samples
+from flowveil._trajectories import (
+    DEFAULT_CAPS,
+    DEFAULT_WEIGHTS,
+    parse_baseline,
+    parse_grouping,
+    parse_ks,
+    parse_min_samples,
+)
 
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
@@ -58,6 +65,12 @@ class SampleOptions:
         str | None, typer.Option(metavar="W,S,E,N", help="A public box, in degrees; samples outside are dropped.")
     ] = None
     step: Annotated[str, typer.Option(help="Edge of a cell and step of time.")] = "100m,1min"
+    caps: Annotated[
+        str, typer.Option(metavar="LENGTH,TIME", help="Stretch in space and time at which a sample says nothing more.")
+    ] = DEFAULT_CAPS
+    weights: Annotated[
+        str, typer.Option(metavar="SPACE,TIME", help="How much space and time weigh against each other.")
+    ] = DEFAULT_WEIGHTS
     min_samples: Annotated[
         int, number(parse=parse_min_samples, metavar=WHOLE, help="Drop users with fewer samples.")
     ] = 1
@@ -75,6 +88,8 @@ class SampleOptions:
             columns=self.columns,
             where=self.where,
             step=self.step,
+            caps=self.caps,
+            weights=self.weights,
             min_samples=self.min_samples,
             memory=self.memory,
         )
@@ -96,6 +111,9 @@ def anonymize(
     min_support: Annotated[
         int, number(parse=parse_support, metavar=WHOLE, help="Suppress samples in which fewer members were seen.")
     ] = 1,
+    reshape: Annotated[
+        bool, typer.Option(help="Cut samples of a group that overlap in time into disjoint ones.")
+    ] = True,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
@@ -109,6 +127,7 @@ def anonymize(
         "max_extent": max_extent,
         "max_duration": max_duration,
         "min_support": min_support,
+        "reshape": reshape,
         "memory": samples.memory,
     }
     parse_grouping(k, **keywords)

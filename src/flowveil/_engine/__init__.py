@@ -5,11 +5,13 @@ from flowveil._engine.condition import Condition, check_condition, describe_inpu
 from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
+from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.rows import Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
+from flowveil._engine.sorted_samples import SortedSamples, UserSamples, sort_samples
 from flowveil._engine.source import FileSource, QuerySource, Readable, Source, TableSource, fingerprint, open_source
 from flowveil._engine.spark_crowds import Cluster
 
@@ -29,9 +31,11 @@ __all__ = [
     "Readable",
     "Request",
     "Samples",
+    "SortedSamples",
     "Source",
     "TableSource",
     "Tree",
+    "UserSamples",
     "check_condition",
     "check_engine",
     "choose_spread",
@@ -42,7 +46,9 @@ __all__ = [
     "fingerprint",
     "first_rows",
     "open_source",
+    "read_points",
     "read_samples",
     "scan",
+    "sort_samples",
     "without_errors",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pyarrow as pa
 
+from flowveil._engine.cab_files import CABS, cabs_sql
 from flowveil._engine.cloud import cloud_dataset
 from flowveil._engine.csv_files import csv_options
 from flowveil._engine.database import query_reader, query_schema
@@ -150,6 +151,8 @@ def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[st
         return "input_table" if of_text is None else f"({_typed(of_text, text)})"
     if source.format == "parquet":
         return f"read_parquet({_names(source)}, union_by_name = true)"
+    if source.format == CABS:
+        return cabs_sql(_names(source))
     kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
     types_given = f", types = {{{kinds}}}" if kinds else ""
     return f"read_csv({_names(source)}, {csv_options(source.paths)}{types_given})"

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._engine.duckdb import connection, identifier, relation, types
+from flowveil._engine.moments import aware_sql, moment_sql
 from flowveil._engine.rows import _person, _text, _with_types
-from flowveil._errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import duckdb
+    import pyarrow as pa
 
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._engine.condition import Condition
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 SAMPLE_COLUMNS = ("user", "lon", "lat", "time")
 _AS_WRITTEN = "flowveil as written"
-_TIMES = ("TIMESTAMP", "DATE", "VARCHAR")
+_YES, _NO = "'1', '1.0', 'true', 't', 'yes', 'y'", "'0', '0.0', 'false', 'f', 'no', 'n'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +39,15 @@ class Samples:
 
 
 def read_samples(
-    source: Source, columns: Mapping[str, str], where: Condition | None = None, memory: int | None = None
+    source: Source,
+    columns: Mapping[str, str],
+    where: Condition | None = None,
+    memory: int | None = None,
+    towers: pa.Table | None = None,
 ) -> Samples:
     """Read every usable row; times without a zone are taken as UTC."""
     with connection(source, memory) as con:
-        con.execute(
-            f"CREATE TEMP TABLE samples AS SELECT *, {_PROBLEM} AS problem FROM ({_sql(con, source, columns, where)})"
-        )
+        con.execute(f"CREATE TEMP TABLE samples AS {samples_sql(con, source, columns, where, towers)}")
         dropped = con.execute(
             "SELECT problem, count(*) FROM samples WHERE problem IS NOT NULL GROUP BY problem ORDER BY problem"
         ).fetchall()
@@ -66,16 +69,44 @@ def read_samples(
     )
 
 
-_PROBLEM = (
-    "CASE WHEN \"user\" IS NULL THEN 'null user' WHEN lon IS NULL OR lat IS NULL THEN 'null coordinate'"
-    " WHEN NOT (isfinite(lon) AND isfinite(lat)) THEN 'not a number'"
-    " WHEN abs(lon) > 180 OR abs(lat) > 90 THEN 'out of range'"
-    " WHEN time IS NULL THEN 'null time' END"
-)
+def samples_sql(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    columns: Mapping[str, str],
+    where: Condition | None,
+    towers: pa.Table | None,
+) -> str:
+    """Return SQL for all rows: user, lon, lat, time (microseconds), aware (in UTC), occupied where there is a column.
+
+    `problem` says why a row cannot be used, and is null if it can. towers: where each tower is, by its id (columns
+    tower, lon, lat), for rows that name a tower in place of coordinates.
+    """
+    rows = _rows_sql(con, source, columns, where)
+    if "tower" in columns:
+        con.register("towers", towers)
+        rows = f"SELECT rows.*, towers.lon, towers.lat FROM ({rows}) AS rows LEFT JOIN towers USING (tower)"
+    return f"SELECT *, {_problem_sql(columns)} AS problem FROM ({rows})"
 
 
-def _sql(con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, str], where: Condition | None) -> str:
-    named = [columns[name] for name in SAMPLE_COLUMNS]
+def _problem_sql(columns: Mapping[str, str]) -> str:
+    cases = ["WHEN \"user\" IS NULL THEN 'null user'"]
+    if "tower" in columns:
+        cases += ["WHEN tower IS NULL THEN 'null tower'", "WHEN lon IS NULL THEN 'unknown tower'"]
+    cases += [
+        "WHEN lon IS NULL OR lat IS NULL THEN 'null coordinate'",
+        "WHEN NOT (isfinite(lon) AND isfinite(lat)) THEN 'not a number'",
+        "WHEN abs(lon) > 180 OR abs(lat) > 90 THEN 'out of range'",
+        "WHEN time IS NULL THEN 'null time'",
+    ]
+    if "occupied" in columns:
+        cases.append("WHEN occupied IS NULL THEN 'occupied is neither yes nor no'")
+    return f"CASE {' '.join(cases)} END"
+
+
+def _rows_sql(
+    con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, str], where: Condition | None
+) -> str:
+    named = list(dict.fromkeys(columns.values()))
     table, kind = relation(con, source, named), types(con, source)
     written = {column: identifier(column) for column in named}
     if getattr(source, "format", "") == "csv":
@@ -83,16 +114,18 @@ def _sql(con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, s
             written = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(written)}
             table = _with_types(table, written, kind)
         kind = dict.fromkeys(written, "VARCHAR")
+    text = {name: _text(written[column], kind[column]) for name, column in columns.items()}
     time = columns["time"]
-    if not kind[time].startswith(_TIMES):
-        raise InputError(
-            f"the column {time!r} holds {kind[time].lower()}, not times",
-            "write times as 2024-05-17 08:30:00, with a zone if they are not in UTC",
-        )
-    user = _person(_text(written[columns["user"]], kind[columns["user"]]))
-    lon, lat = (f"TRY_CAST({written[columns[name]]} AS DOUBLE)" for name in ("lon", "lat"))
-    # An infinite time has no microseconds: it counts as none.
-    moment = f"TRY_CAST({written[time]} AS TIMESTAMPTZ)"
-    micros = f"CASE WHEN isfinite({moment}) THEN epoch_us({moment}) END"
+    parts = [
+        f'{_person(text["user"])} AS "user"',
+        f"{moment_sql(written[time], kind[time], time)} AS time",
+        f"{aware_sql(written[time], kind[time])} AS aware",
+    ]
+    parts += [f"TRY_CAST({written[columns[name]]} AS DOUBLE) AS {name}" for name in ("lon", "lat") if name in columns]
+    if "tower" in columns:
+        parts.append(f"{text['tower']} AS tower")
+    if "occupied" in columns:
+        value = f"lower({text['occupied']})"
+        parts.append(f"CASE WHEN {value} IN ({_YES}) THEN true WHEN {value} IN ({_NO}) THEN false END AS occupied")
     condition = f" WHERE ({where})" if where else ""
-    return f'SELECT {user} AS "user", {lon} AS lon, {lat} AS lat, {micros} AS time FROM {table}{condition}'
+    return f"SELECT {', '.join(parts)} FROM {table}{condition}"

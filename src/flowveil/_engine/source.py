@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.feather
 
+from flowveil._engine.cab_files import CABS, is_cab_file
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._errors import InputError
 from flowveil._folder import fingerprint_files, fingerprint_text
@@ -31,7 +32,7 @@ class FileSource:
     """Files of one format."""
 
     paths: tuple[str, ...]
-    format: str  # csv or parquet
+    format: str  # csv, parquet or cabs
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,8 @@ def _kind(path: str) -> str | None:
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in {".gz", ".zst"}:
         endings.pop()
-    return _ENDINGS.get(endings[-1] if endings else "")
+    kind = _ENDINGS.get(endings[-1] if endings else "")
+    return CABS if kind is None and is_cab_file(path) else kind
 
 
 def _format(path: str) -> str:

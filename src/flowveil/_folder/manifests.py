@@ -27,6 +27,9 @@ class Settings(TypedDict, total=False):
     step: str
     min_samples: int
     variant: str
+    reshape: bool
+    caps: str
+    weights: str
     max_extent: str
     max_duration: str
     min_support: int
@@ -68,6 +71,7 @@ class Promise(TypedDict, total=False):
     budget: list[Spending]
     records: str  # trajectories
     samples: str
+    spans: str
     max_extent: str
     max_duration: str
     min_support: int

@@ -27,7 +27,7 @@ from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
 from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons, weak_epsilon
 from flowveil._options.secret import draw_secret, read_secret
-from flowveil._options.times import parse_meters, parse_minutes, parse_timezone
+from flowveil._options.times import parse_meters, parse_minutes, parse_speed, parse_timezone
 from flowveil._options.values import (
     LARGEST_NUMBER,
     Keywords,
@@ -90,6 +90,7 @@ __all__ = [
     "parse_pairs",
     "parse_rounding",
     "parse_sensitive_tiles",
+    "parse_speed",
     "parse_support",
     "parse_text",
     "parse_timezone",

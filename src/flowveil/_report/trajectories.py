@@ -38,7 +38,7 @@ def trajectories_scene(table: pa.Table) -> Scene:
         shapes=np.asarray(shapely.box(*boxes.T), object),
         origin=box.ravel(),
         destination=np.full(table.num_rows, NOWHERE, np.int64),
-        amounts={"users": whole(table["size"])},
+        amounts={"users": whole(table["size"]), "seen": whole(table["support"])},
         spans=Spans(whole(table["group"]), *(whole(table[name].cast("int64")) for name in ("t0", "t1"))),
     )
 
@@ -47,6 +47,7 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
     """Return what can be counted."""
     sizes, samples = _groups(table)
     size = whole(table["size"]).astype(np.float64)
+    support = whole(table["support"])
     extent, hours, users = _extent(scene, table), _hours(table), users_of(manifest)
     return [
         Figure("users", f"{users} in all groups", int(sizes.sum())),
@@ -56,6 +57,12 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
         Figure("smallest_group", f"smallest group: fewest {users}", int(sizes.min()) if len(sizes) else None),
         Figure("largest_group", "largest group", int(sizes.max()) if len(sizes) else None),
         Figure("median_samples", "samples of a trajectory, median", middle(samples)),
+        Figure(
+            "support",
+            f"{users} of a group who were seen in a sample, mean share",
+            float(support.sum() / size.sum()) if len(size) else None,
+        ),
+        Figure("seen_by_one", f"samples in which one of the {users} was seen, and no other", int((support == 1).sum())),
         Figure("box_km2", f"km² of the box of a sample, mean over {users}", weighted_mean(extent, size)),
         Figure("hours", f"hours that a sample spans, mean over {users}", weighted_mean(hours, size)),
         *blur(scene),
@@ -73,6 +80,13 @@ def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[
             "groups",
             sizes,
             mark=manifest["promise"]["k"],
+        ),
+        distribution(
+            "support",
+            "How many were seen in a sample",
+            f"{users_of(manifest)} seen in a sample",
+            "samples",
+            whole(table["support"]),
         ),
         distribution("sizes", "How large the boxes are", "km² of a sample", "samples", _extent(scene, table)),
         distribution("durations", "How long the samples last", "hours of a sample", "samples", _hours(table)),

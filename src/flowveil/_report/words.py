@@ -163,8 +163,9 @@ def _where(options: Mapping[str, Json]) -> list[str]:
 
 
 def _trajectories(options: Mapping[str, Json]) -> list[str]:
-    shown = ("bbox", "step", "min_samples", "variant", "max_extent", "max_duration")
-    return [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
+    shown = ("bbox", "step", "caps", "weights", "min_samples", "variant", "max_extent", "max_duration", "min_support")
+    typed = [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
+    return [*typed, *(["--no-reshape"] if options.get("reshape") is False else [])]
 
 
 def _option(name: str, value: Json) -> str:

@@ -6,12 +6,14 @@ from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
-from flowveil._trajectories.grid import Grid, make_grid
+from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid
 from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
 
 __all__ = [
     "BASELINES",
+    "DEFAULT_CAPS",
+    "DEFAULT_WEIGHTS",
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",

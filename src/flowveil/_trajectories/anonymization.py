@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from flowveil._options import (
+    check_flag,
     parse_choice,
     parse_description,
     parse_memory,
@@ -14,7 +15,7 @@ from flowveil._options import (
     parse_users,
 )
 from flowveil._trajectories.glove import VARIANTS, glove
-from flowveil._trajectories.grid import DEFAULT_STEP
+from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
@@ -36,6 +37,7 @@ class GroupingOptions(NamedTuple):
     meters: float | None
     minutes: float | None
     min_support: int
+    reshape: bool
     memory: int | None  # bytes
 
 
@@ -46,6 +48,7 @@ def parse_grouping(
     max_extent: str | None = None,
     max_duration: str | None = None,
     min_support: int = 1,
+    reshape: bool = True,
     memory: str | int | None = None,
 ) -> GroupingOptions:
     """Return what is asked of groups, or raise on what no samples could fulfill."""
@@ -55,6 +58,7 @@ def parse_grouping(
         None if max_extent is None else parse_meters(max_extent),
         None if max_duration is None else parse_minutes(max_duration),
         parse_support(min_support),
+        check_flag(reshape, "reshape"),
         None if memory is None else parse_memory(memory),
     )
 
@@ -68,7 +72,10 @@ def anonymize(
     max_extent: str | None = None,
     max_duration: str | None = None,
     min_support: int = 1,
+    reshape: bool = True,
     step: str = DEFAULT_STEP,
+    caps: str = DEFAULT_CAPS,
+    weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
@@ -81,8 +88,10 @@ def anonymize(
     source: what `read_trajectories` takes or returns; bbox: a public box in degrees. variant: strict, absorb or loose.
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
     min_support: suppress samples in which fewer members of their group were seen; by default one is enough.
+    reshape: cut samples of a group that overlap in time into disjoint ones, as the paper does; False: leave them, which
+    keeps places finer and time spans longer.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
-    step, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
 
@@ -92,7 +101,13 @@ def anonymize(
     2
     """
     asked = parse_grouping(
-        k, variant=variant, max_extent=max_extent, max_duration=max_duration, min_support=min_support, memory=memory
+        k,
+        variant=variant,
+        max_extent=max_extent,
+        max_duration=max_duration,
+        min_support=min_support,
+        reshape=reshape,
+        memory=memory,
     )
     said = parse_description(description, has_unit=True)
     tell("reading")
@@ -100,7 +115,15 @@ def anonymize(
         trajectories = source
     else:
         trajectories = read_trajectories(
-            source, bbox, columns=columns, where=where, step=step, min_samples=min_samples, memory=asked.memory
+            source,
+            bbox,
+            columns=columns,
+            where=where,
+            step=step,
+            caps=caps,
+            weights=weights,
+            min_samples=min_samples,
+            memory=asked.memory,
         )
     grid = trajectories.grid
     grouping = glove(
@@ -109,6 +132,7 @@ def anonymize(
         variant,
         max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
         max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
+        reshape=asked.reshape,
         memory=asked.memory,
         tell=tell,
     )
@@ -117,6 +141,7 @@ def anonymize(
         grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
     least = asked.min_support if asked.min_support > 1 else None
     typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration, "min_support": least}
+    typed["reshape"] = None if asked.reshape else False
     given = {name: value for name, value in typed.items() if value is not None}
     release = make_release(trajectories, grouping, given, asked.k, said)
     if variant == "loose":

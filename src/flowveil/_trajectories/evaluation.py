@@ -16,9 +16,10 @@ from flowveil._errors import InputError
 from flowveil._folder import remembered
 from flowveil._options import parse_timezone, parse_whole
 from flowveil._trajectories.figures import quantiles
-from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import read_release
+from flowveil._trajectories.support import find_held
 from flowveil._trajectories.unicity import unicity
 from flowveil._trajectories.utility import TASKS, compare_tasks
 
@@ -120,6 +121,8 @@ def evaluate(
         columns=columns or story.columns,
         where=where or story.where,
         step=options["step"],
+        caps=options.get("caps", DEFAULT_CAPS),
+        weights=options.get("weights", DEFAULT_WEIGHTS),
         min_samples=options["min_samples"],
     )
     groups = published_boxes(release, trajectories.grid)
@@ -170,19 +173,19 @@ def measure(
     extents = [np.maximum(box[3] - box[2], box[5] - box[4]) * float(grid.meters) for box in groups]
     durations = [(box[1] - box[0]) * float(grid.minutes) for box in groups]
     sizes = np.bincount(group_of[group_of >= 0], minlength=len(groups))
-    places, moments, tasks, kept_rows, empty = [], [], [], 0, 0
+    places, moments, tasks, kept_rows, seen = [], [], [], 0, 0
     for user in np.flatnonzero(group_of >= 0).tolist():
         box = groups[group_of[user]]
         own = slice(trajectories.start[user], trajectories.start[user + 1])
         before = _meters(grid, trajectories.t[own], trajectories.x[own], trajectories.y[own])
         after = _meters(grid, *((box[row] + box[row + 1] - 1) / 2 for row in (0, 2, 4)))
-        home = _home(box, trajectories, own)
+        home, supported = _home(trajectories, user, box)
+        seen += supported
         kept = home >= 0
         places.append(np.hypot(*(before[kept, 1:] - after[home[kept], 1:]).T))
         moments.append(np.abs(before[kept, 0] - after[home[kept], 0]))
         tasks.append(compare_tasks(before, after, offset))
         kept_rows += int(trajectories.rows[own][kept].sum())
-        empty += box.shape[1] - len(np.unique(home[kept]))
     fine = {f"{limit:,} m": _finer(extents, group_of, limit) for limit in _SPACE_THRESHOLDS}
     fine |= {f"{limit} min": _finer(durations, group_of, limit) for limit in _TIME_THRESHOLDS}
     rows = int(trajectories.rows.sum())
@@ -195,7 +198,7 @@ def measure(
             "largest_group": int(sizes.max()),
             "rows": rows,
             "suppressed": 1 - kept_rows / rows,
-            "unsupported": empty / int((sizes * lengths).sum()),
+            "unsupported": 1 - seen / int((sizes * lengths).sum()),
         },
         extent=np.concatenate([np.tile(part, size) for part, size in zip(extents, sizes.tolist(), strict=True)]),
         duration=np.concatenate([np.tile(part, size) for part, size in zip(durations, sizes.tolist(), strict=True)]),
@@ -212,13 +215,12 @@ def _meters(grid: Grid, t: FloatArray | IntArray, x: FloatArray | IntArray, y: F
     return np.column_stack([(t + 0.5) * grid.minutes, (x + 0.5) * grid.meters, (y + 0.5) * grid.meters])
 
 
-def _home(box: IntArray, trajectories: Trajectories, own: slice) -> IntArray:
-    """Return the published sample each of a user's samples lies in, or -1."""
-    t, x, y = trajectories.t[own], trajectories.x[own], trajectories.y[own]
-    spot = np.searchsorted(box[0], t, side="right") - 1
-    near = box[:, np.maximum(spot, 0)]
-    inside = (spot >= 0) & (t < near[1]) & (near[2] <= x) & (x < near[3]) & (near[4] <= y) & (y < near[5])
-    return np.where(inside, spot, -1)
+def _home(trajectories: Trajectories, user: int, box: IntArray) -> tuple[IntArray, int]:
+    """Return the first published sample that each of a user's samples lies in, or -1; and in how many the user is."""
+    own, spots = find_held(trajectories, user, box)
+    home = np.full(int(np.diff(trajectories.start[user : user + 2])[0]), -1)
+    home[own[::-1]] = spots[::-1]
+    return home, len(np.unique(spots))
 
 
 def _finer(values: list[FloatArray], group_of: IntArray, limit: float) -> FloatArray:

@@ -12,7 +12,6 @@ from flowveil._errors import InputError
 from flowveil._options import check_flag, parse_wholes
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.glove import choose_kernel
-from flowveil._trajectories.grid import Grid
 from flowveil._trajectories.pool import Pool
 from flowveil._trajectories.read import check_trajectories
 
@@ -41,7 +40,7 @@ class Gap:
 
     PICTURES: ClassVar = ("gap.svg", "parts.svg", "tails.svg", "generalized.svg")
     gaps: dict[int, FloatArray]  # by k, one value a user
-    space: FloatArray  # each user's mean spatial part of the stretch to the nearest other, at most 0.5
+    space: FloatArray  # each user's mean spatial part of the stretch to the nearest other, at most its weight
     time: FloatArray
     tail_weight: dict[str, FloatArray]  # total, space, time: one value a user, NaN where there is no spread
     generalized: dict[str, FloatArray] = field(default_factory=dict)  # 2-gaps after uniform generalization
@@ -132,7 +131,11 @@ def gap(
         grid = trajectories.grid
         generalized[f"{grid.meters / 1000:g} km, {grid.minutes} min"] = values[:, 0]
         for meters, minutes in _COARSER:
-            if meters > grid.meters and minutes > grid.minutes:
+            if (
+                meters > grid.meters
+                and minutes > grid.minutes
+                and not (grid.caps[0] % meters or grid.caps[1] % minutes)
+            ):
                 tell(f"generalizing to {meters} m and {minutes} min")
                 coarse = coarsen(trajectories, meters, minutes)
                 generalized[f"{meters / 1000:g} km, {minutes} min"] = nearest_others(coarse, 1)[0][:, 0]
@@ -176,7 +179,7 @@ def coarsen(trajectories: Trajectories, meters: int, minutes: int) -> Trajectori
     table, first = np.unique(table, axis=1, return_index=True)
     return replace(
         trajectories,
-        grid=Grid(grid.bbox, meters, minutes),
+        grid=replace(grid, meters=meters, minutes=minutes),
         start=np.searchsorted(table[0], np.arange(len(trajectories) + 1)),
         t=table[1],
         x=table[2],
@@ -190,6 +193,7 @@ def _parts(trajectories: Trajectories, nearest: IntArray) -> tuple[FloatArray, F
     from flowveil._trajectories.merge import nearest_samples  # noqa: PLC0415  numba is slow to import
 
     grid, start = trajectories.grid, trajectories.start
+    weight = sum(grid.weights)
     points = np.stack([trajectories.t, trajectories.x, trajectories.y])
     pool_limits = Pool(trajectories, 2).limits_whole
     space, time = np.zeros(len(trajectories)), np.zeros(len(trajectories))
@@ -197,8 +201,8 @@ def _parts(trajectories: Trajectories, nearest: IntArray) -> tuple[FloatArray, F
     for user, other in enumerate(nearest.tolist()):
         own, others = points[:, start[user] : start[user + 1]], points[:, start[other] : start[other + 1]]
         match = others[:, nearest_samples(own, others, pool_limits)]
-        in_time = np.minimum(np.abs(own[0] - match[0]) / grid.time_limit, 1) / 2
-        in_space = np.minimum(np.abs(own[1:] - match[1:]).sum(axis=0) / grid.space_limit, 1) / 2
+        in_time = np.minimum(np.abs(own[0] - match[0]) / grid.time_limit, 1) * grid.weights[1] / weight
+        in_space = np.minimum(np.abs(own[1:] - match[1:]).sum(axis=0) / grid.space_limit, 1) * grid.weights[0] / weight
         space[user], time[user] = in_space.mean(), in_time.mean()
         for name, parts in (("total", in_space + in_time), ("space", in_space), ("time", in_time)):
             tails[name][user] = tail_weight(parts)

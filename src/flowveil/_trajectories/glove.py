@@ -32,7 +32,7 @@ class Group:
     """Users who share one trajectory."""
 
     members: IntArray  # ranks, ascending; each has a kept sample
-    samples: IntArray  # t0, t1, x0, x1, y0, y1 in steps and cells; disjoint, in the order of time
+    samples: IntArray  # t0, t1, x0, x1, y0, y1 in steps and cells; in the order of time, disjoint if reshaped
 
 
 @dataclass(eq=False)
@@ -60,6 +60,7 @@ def glove(
     *,
     max_extent: int | None = None,
     max_duration: int | None = None,
+    reshape: bool = True,
     memory: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Grouping:
@@ -69,6 +70,7 @@ def glove(
     their nearest finished group) or loose (finished groups may take in others).
     max_extent, max_duration: largest box edge in cells and length in steps of time of a sample; larger are suppressed,
     and so is a user without a sample that is not.
+    reshape: cut samples of a group that overlap in time into disjoint ones; else they stay as they were merged.
     memory: bytes for a triangular matrix of stretches; if it does not fit, or by default, lists of neighbors are kept,
     which are mostly faster. The result is the same.
     """
@@ -82,7 +84,7 @@ def glove(
 
     workers = Workers()
     try:
-        run = _Run(trajectories, k, variant, _most(max_extent, max_duration), workers)
+        run = _Run(trajectories, k, variant, _most(max_extent, max_duration), workers, reshape=reshape)
         run.merge_all(memory, tell)
     finally:
         workers.close()
@@ -99,9 +101,12 @@ def _most(max_extent: int | None, max_duration: int | None) -> IntArray:
 class _Run:
     """One run: the pool of groups, their crowds, and what is finished."""
 
-    def __init__(self, trajectories: Trajectories, k: int, variant: str, most: IntArray, workers: Workers) -> None:
-        self.k, self.variant, self.most, self.workers = k, variant, most, workers
+    def __init__(
+        self, trajectories: Trajectories, k: int, variant: str, most: IntArray, workers: Workers, *, reshape: bool
+    ) -> None:
+        self.k, self.variant, self.most, self.workers, self.reshape = k, variant, most, workers, reshape
         self.pool = Pool(trajectories, len(trajectories) if variant == "loose" else 3 * k)
+        self.pool.ordered = reshape
         self.moments, self.owner = trajectories.t - self.pool.origin[0], trajectories.owner
         self.crowds: dict[int, _Crowd] = {}
         for rank, (first, last) in enumerate(zip(trajectories.start[:-1], trajectories.start[1:], strict=True)):
@@ -158,7 +163,7 @@ class _Run:
 
     def _join(self, one: int, other: int) -> tuple[_Crowd, IntArray]:
         """Return what two groups would become: users with a kept sample, and the samples."""
-        from flowveil._trajectories.merge import merge, reshape  # noqa: PLC0415  numba is slow to import
+        from flowveil._trajectories.merge import arrange, merge, reshape  # noqa: PLC0415  numba is slow to import
 
         pool, (keep, gone) = self.pool, (min(one, other), max(one, other))
         a, b = (keep, gone) if pool.get(keep).shape[1] >= pool.get(gone).shape[1] else (gone, keep)
@@ -166,7 +171,11 @@ class _Run:
         sizes = len(crowds[0].members), len(crowds[1].members)
         merged, *went = merge(pool.get(a), pool.get(b), sizes, pool.limits_whole, self.most)
         held = np.concatenate([crowd.held[to[crowd.home] >= 0] for crowd, to in zip(crowds, went, strict=True)])
-        samples, home = reshape(merged, self.moments[held], self.most)
+        if self.reshape:
+            samples, home = reshape(merged, self.moments[held], self.most)
+        else:
+            spots = np.concatenate([to[crowd.home] for crowd, to in zip(crowds, went, strict=True)])
+            samples, home = arrange(merged, spots[spots >= 0], self.most)
         held, home = held[home >= 0], home[home >= 0]
         return _Crowd(np.unique(self.owner[held]), held, home), samples
 

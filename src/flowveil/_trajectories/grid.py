@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import asin, cos, degrees, radians
+from math import asin, cos, degrees, gcd, radians
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 SPACE_LIMIT = 20_000  # meters: beyond, a place says nothing any more (paper, note 1)
 TIME_LIMIT = 480  # minutes: beyond, a time says nothing any more
 DEFAULT_STEP = "100m,1min"
+DEFAULT_CAPS = "20km,8h"
+DEFAULT_WEIGHTS = "1,1"
 MICROSECONDS_PER_MINUTE = 60_000_000
 
 _RADIUS = 6_371_007.181  # meters: the sphere with the area of the Earth
 # Near the poles a cylinder has no useful shape left.
 _STEEPEST_PARALLEL = 80
-_STEP = re.compile(r"\s*(\d{1,9})\s*(m|km)\s*,\s*(\d{1,9})\s*(min|h)\s*")
-_STEP_HINT = "write it like --step 100m,1min; steps divide 20 km and 8 h without rest"
+_STEP = re.compile(r"\s*(\d{1,9})\s*(m|km)\s*,\s*(\d{1,9})\s*(min|h|d)\s*")
+_STEP_HINT = "write it like --step 100m,1min; steps divide the caps, 20 km and 8 h, without rest"
+_CAPS_HINT = "write them like --caps 20km,8h: where a place and a time say nothing any more"
+_LARGEST_CAP = 10**7  # meters or minutes: sums stay within 64 bits
+_LARGEST_WEIGHT = 100
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Grid:
     bbox: tuple[float, float, float, float]
     meters: int = 100
     minutes: int = 1
+    caps: tuple[int, int] = (SPACE_LIMIT, TIME_LIMIT)  # meters and minutes
+    weights: tuple[int, int] = (1, 1)  # how much space and time weigh in Eq. 1, against each other
 
     @property
     def parallel(self) -> int:
@@ -54,12 +61,12 @@ class Grid:
     @property
     def space_limit(self) -> int:
         """The cap of Eq. 2, in cells."""
-        return SPACE_LIMIT // self.meters
+        return self.caps[0] // self.meters
 
     @property
     def time_limit(self) -> int:
         """The cap of Eq. 3, in steps of time."""
-        return TIME_LIMIT // self.minutes
+        return self.caps[1] // self.minutes
 
     def cells(self, lon: FloatArray, lat: FloatArray) -> tuple[IntArray, IntArray]:
         """Return column and row of the cell of each point, in degrees.
@@ -124,18 +131,29 @@ class Grid:
         >>> grid.settings()["step"]
         '1000m,30min'
         """
-        return {
+        settings: dict[str, object] = {
             "projection": "Lambert cylindrical equal-area",
             "parallel": self.parallel,
             "step": f"{self.meters}m,{self.minutes}min",
             "bbox": list(self.bbox),
         }
+        if self.caps != (SPACE_LIMIT, TIME_LIMIT):
+            settings["caps"] = f"{self.caps[0]}m,{self.caps[1]}min"
+        if self.weights[0] != self.weights[1]:
+            settings["weights"] = f"{self.weights[0]},{self.weights[1]}"
+        return settings
 
 
-def make_grid(bbox: str | Iterable[float] | None, step: str = DEFAULT_STEP) -> Grid:
+def make_grid(
+    bbox: str | Iterable[float] | None,
+    step: str = DEFAULT_STEP,
+    caps: str = DEFAULT_CAPS,
+    weights: str = DEFAULT_WEIGHTS,
+) -> Grid:
     """Return the grid for a public bounding box (west, south, east, north) and a step like 100m,1min.
 
-    bbox: in degrees. step: edge of a cell in m or km, and minutes or hours.
+    bbox: in degrees. step: edge of a cell in m or km, and minutes or hours. caps: the stretch in space and in time at
+    which a sample says nothing any more (phi max of Eq. 2 and 3). weights: of space and time in Eq. 1.
 
     >>> fv.trajectories.make_grid((4.40, 50.26, 4.82, 50.53), "100m,1min").meters
     100
@@ -146,11 +164,37 @@ def make_grid(bbox: str | Iterable[float] | None, step: str = DEFAULT_STEP) -> G
             "give --bbox W,S,E,N of the city or country, never the extent of the data",
         )
     box = parse_bbox(bbox)
-    match = _STEP.fullmatch(step) if isinstance(step, str) else None
+    meters, minutes = _parse_pair(step, "step", _STEP_HINT)
+    most = _parse_pair(caps, "pair of caps", _CAPS_HINT)
+    if most[0] % meters or most[1] % minutes:
+        raise InputError(f"the step {step!r} does not divide {_said(most)}", _STEP_HINT)
+    return Grid(box, meters, minutes, most, parse_weights(weights))
+
+
+def parse_weights(value: object) -> tuple[int, int]:
+    """Return how much space and time weigh against each other, as small whole numbers."""
+    match = re.fullmatch(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*", value) if isinstance(value, str) else None
+    found = (int(match[1]), int(match[2])) if match else (0, 0)
+    if sum(found) == 0 or max(found) > _LARGEST_WEIGHT:
+        raise InputError(
+            f"the weights {shown(value)} cannot be read",
+            f"write whole numbers up to {_LARGEST_WEIGHT} for space and time, e.g. --weights 1,1 or --weights 7,3",
+        )
+    common = gcd(*found)
+    return found[0] // common, found[1] // common
+
+
+def _parse_pair(value: object, kind: str, hint: str) -> tuple[int, int]:
+    """Return meters and minutes of a pair like 100m,1min."""
+    match = _STEP.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise InputError(f"the step {shown(step)} cannot be read", _STEP_HINT)
+        raise InputError(f"the {kind} {shown(value)} cannot be read", hint)
     meters = int(match[1]) * (1000 if match[2] == "km" else 1)
-    minutes = int(match[3]) * (60 if match[4] == "h" else 1)
-    if not meters or not minutes or SPACE_LIMIT % meters or TIME_LIMIT % minutes:
-        raise InputError(f"the step {step!r} does not divide 20 km and 8 h", _STEP_HINT)
-    return Grid(box, meters, minutes)
+    minutes = int(match[3]) * {"min": 1, "h": 60, "d": 1440}[match[4]]
+    if not (0 < meters <= _LARGEST_CAP and 0 < minutes <= _LARGEST_CAP):
+        raise InputError(f"the {kind} {value!r} has a length or time that cannot be used", hint)
+    return meters, minutes
+
+
+def _said(caps: tuple[int, int]) -> str:
+    return f"{caps[0] / 1000:g} km and {caps[1] / 60:g} h"

@@ -1,12 +1,13 @@
 """Compiled stretch of pairs of trajectories. Imported only when a method runs: numba is slow to import.
 
-A trajectory is a range of columns of `samples`, whose rows are t0, t1, x0, x1, y0, y1, ordered by time: neither
-starts nor ends ever decrease. Numbers are int32 where nothing can overflow (see `pool`), else int64; every step is
-cast back to that type, since numba widens what it adds, and processors compare eight int32 at once.
+A trajectory is a range of columns of `samples`, whose rows are t0, t1, x0, x1, y0, y1, ordered by time: starts never
+decrease, and nor do ends where `ordered` says so. Numbers are int32 where nothing can overflow (see `pool`), else
+int64; every step is cast back to that type, since numba widens what it adds, and processors compare eight int32 at
+once.
 
-`limits` holds the caps of Eq. 2 and 3 in cells and steps, and the weights of space and time: the time cap and the
-space cap, divided by what they have in common. A cost is Eq. 1 times `whole * (n_a + n_b)`, `whole` being the largest
-cost for one user, twice the space cap times its weight.
+`limits` holds the caps of Eq. 2 and 3 in cells and steps, and the factors of space and time: the weight of each times
+the cap of the other, divided by what they have in common. A cost is Eq. 1 times `whole * (n_a + n_b)`, `whole` being
+the largest cost for one user, both caps times their factors.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Groups(NamedTuple):
     place: IntArray  # by group: where its samples begin and end, its users, and whether nothing was merged into it
     boxes: Whole  # by group: t0, t1, x0, x1, y0, y1 around its samples
     limits: Whole
+    ordered: bool  # whether ends of a group's samples never decrease
 
 
 @compiled
@@ -36,7 +38,7 @@ def scan_total(groups: Groups, a: int, b: int, most: float) -> Whole:
 
     `most`: a sum that is larger may be returned as soon as it is known to be.
     """
-    samples, place, _, limits = groups
+    samples, place, _, limits, _ = groups
     a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
     kind = samples.dtype.type
     wa, wb = kind(place[2, a]), kind(place[2, b])
@@ -72,7 +74,7 @@ def sweep_total(groups: Groups, a: int, b: int, most: float) -> Whole:  # noqa: 
     capped: past the cap a sample may still win by space, so the rest is then looked at for space alone, unless even
     the box around b is too far away.
     """
-    samples, place, boxes, limits = groups
+    samples, place, boxes, limits, _ = groups
     a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
     box = boxes[2:, b]
     kind = samples.dtype.type
@@ -143,7 +145,7 @@ def _least_space(samples: Whole, i: int, b0: int, b1: int, n: int, wb: int) -> W
 @compiled
 def point_total(groups: Groups, a: int, b: int, most: float) -> Whole:
     """Return half of what `sweep_total` does for two users who were not merged: samples are one cell and one step."""
-    samples, place, boxes, limits = groups
+    samples, place, boxes, limits, _ = groups
     a0, a1, b0, b1 = place[0, a], place[1, a], place[0, b], place[1, b]
     box = boxes[2:, b]
     kind = samples.dtype.type
@@ -203,7 +205,7 @@ def stretch(groups: Groups, a: int, b: int, most: float, sweep: bool) -> float:
         a, b = b, a
     if place[1, b] - place[0, b] > place[1, a] - place[0, a]:
         a, b = b, a  # a is the longer; of equally long ones the smaller id
-    whole = np.float64(2) * limits[0] * limits[2]
+    whole = np.float64(limits[0]) * limits[2] + np.float64(limits[1]) * limits[3]
     if _least_cost(boxes[:, a], boxes[:, b], limits) / whole > most:
         return np.inf
     na, nb = place[2, a], place[2, b]
@@ -211,7 +213,7 @@ def stretch(groups: Groups, a: int, b: int, most: float, sweep: bool) -> float:
     enough = most * scale * (1 + 1e-12) + 1
     if sweep and place[3, a] and place[3, b]:
         total = 2 * point_total(groups, a, b, enough / 2)
-    elif sweep:
+    elif sweep and groups.ordered:
         total = sweep_total(groups, a, b, enough)
     else:
         total = scan_total(groups, a, b, enough)

@@ -153,6 +153,23 @@ def reshape(merged: IntArray, held: IntArray, most: IntArray) -> tuple[IntArray,
 
 
 @compiled
+def arrange(merged: IntArray, home: IntArray, most: IntArray) -> tuple[IntArray, IntArray]:
+    """Return merged samples in order, overlapping as they are, and for each held original the one it is in, or -1.
+
+    home: for each, the merged sample it went into. Samples that hold none, and those over `most`, are dropped.
+    """
+    good = np.zeros(merged.shape[1], np.bool_)
+    for sample in home:
+        extent = max(merged[3, sample] - merged[2, sample], merged[5, sample] - merged[4, sample])
+        good[sample] = extent <= most[0] and merged[1, sample] - merged[0, sample] <= most[1]
+    order = _in_order(merged)
+    number = np.full(merged.shape[1], -1, np.int64)
+    kept = order[good[order]]
+    number[kept] = np.arange(len(kept))
+    return merged[:, kept].copy(), number[home]
+
+
+@compiled
 def nearest_samples(a: IntArray, b: IntArray, limits: IntArray) -> IntArray:
     """Return for each point of a (t, x, y) the first of b's at least cost, for two single users."""
     nearest = np.empty(a.shape[1], np.int64)

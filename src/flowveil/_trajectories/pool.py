@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flowveil._errors import InputError
+
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
     from flowveil._trajectories.kernels import Groups
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 Whole = Any  # an array of int32 or int64
 
-_LARGEST = 2**31
+_LARGEST, _TOO_LARGE = 2**31, 2**62
 _SPARE = 1.5  # room for merged trajectories before the array is packed again
 
 
@@ -29,7 +31,7 @@ class Pool:
         corners = np.stack([trajectories.t, trajectories.x, trajectories.y]) - self.origin[:, None]
         boxes = np.repeat(corners, 2, axis=0)
         boxes[1::2] += 1
-        self.limits_whole = limits(grid.space_limit, grid.time_limit)
+        self.limits_whole = limits(grid.space_limit, grid.time_limit, grid.weights)
         self.dtype = whole_type(boxes, self.limits_whole, most_users)
         self.limits: Whole = self.limits_whole.astype(self.dtype)
         count = len(trajectories)
@@ -43,6 +45,7 @@ class Pool:
         self.kept: BoolArray = np.ones(count, np.bool_)  # has samples
         self.done: BoolArray = np.zeros(count, np.bool_)
         self.sweep = True
+        self.ordered = True  # samples of a group do not overlap, so that ends are in order as well
 
     def __len__(self) -> int:
         return int(self.place.shape[1])
@@ -51,7 +54,7 @@ class Pool:
         """Return the groups as compiled loops take them; valid until samples are packed again."""
         from flowveil._trajectories.kernels import Groups  # noqa: PLC0415  numba is slow to import
 
-        return Groups(self.samples, self.place, self.boxes, self.limits)
+        return Groups(self.samples, self.place, self.boxes, self.limits, self.ordered)
 
     def state(self) -> State:
         """Return the groups, which of them take part or are finished, and the loop to compare them with."""
@@ -98,17 +101,22 @@ class Pool:
         self.samples = new
 
 
-def limits(space_limit: int, time_limit: int) -> IntArray:
-    """Return both caps and the weights that make them weigh the same, as small as they can be."""
-    common = gcd(space_limit, time_limit)
-    return np.array([space_limit, time_limit, time_limit // common, space_limit // common], np.int64)
+def limits(space_limit: int, time_limit: int, weights: tuple[int, int] = (1, 1)) -> IntArray:
+    """Return both caps and the factors with which they weigh as they should, as small as they can be."""
+    space, time = weights[0] * time_limit, weights[1] * space_limit
+    common = gcd(space, time)
+    return np.array([space_limit, time_limit, space // common, time // common], np.int64)
 
 
 def whole_type(boxes: IntArray, caps: IntArray, users: int) -> type[np.int32 | np.int64]:
     """Return the narrowest type in which no cost can overflow."""
     time = int(boxes[1].max())
     space = int(boxes[3].max() + boxes[5].max())
-    largest = 2 * users * max(time * int(caps[3]), space, int(caps[0] * caps[2]))
+    largest = 2 * users * max(time * int(caps[3]), space, int(caps[0] * caps[2]), int(caps[1] * caps[3]))
+    if largest >= _TOO_LARGE:
+        raise InputError(
+            "the caps and weights are too large for so fine a step", "give smaller ones, or a coarser step"
+        )
     return np.int32 if largest < _LARGEST else np.int64
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._options import parse_memory, parse_whole, shown
-from flowveil._trajectories.grid import DEFAULT_STEP, Grid, make_grid
+from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS, Grid, make_grid
 from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def read_trajectories(
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     step: str = DEFAULT_STEP,
+    caps: str = DEFAULT_CAPS,
+    weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
     memory: str | int | None = None,
 ) -> Trajectories:
@@ -78,6 +80,8 @@ def read_trajectories(
     bbox: west, south, east, north in degrees: a public box; samples outside are dropped and counted.
     columns: maps user, lon, lat and time to other column names. where: a DuckDB condition.
     step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
+    caps: the stretch in space and time at which a sample says nothing any more. weights: of space and time against
+    each other, whole numbers.
     source: anything that `read_trips` takes, but with samples. memory: what may be used, e.g. "2GB", or in bytes.
 
     >>> box = fv.synthetic.PHONES_BBOX
@@ -85,7 +89,7 @@ def read_trajectories(
     >>> len(data), int(data.rows.sum())
     (20, 2400)
     """
-    grid = make_grid(bbox, step)
+    grid = make_grid(bbox, step, caps, weights)
     min_samples = parse_min_samples(min_samples)
     allowed = None if memory is None else parse_memory(memory)
     provenance = open_samples(source, columns, where)

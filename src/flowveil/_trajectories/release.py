@@ -27,7 +27,7 @@ from flowveil._folder import (
 )
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
-from flowveil._trajectories.support import find_homes
+from flowveil._trajectories.support import find_held
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +46,7 @@ _TIMES = pa.timestamp("us", tz="UTC")
 _KINDS: dict[str, pa.DataType] = {
     "group": pa.int64(),
     "size": pa.int64(),
+    "support": pa.int64(),
     "t0": _TIMES,
     "t1": _TIMES,
     "lon0": pa.float64(),
@@ -69,7 +70,7 @@ class TrajectoryRelease:
 
     >>> release = fv.trajectories.read_release("paths")
     >>> release.trajectories.column_names
-    ['group', 'size', 't0', 't1', 'lon0', 'lat0', 'lon1', 'lat1']
+    ['group', 'size', 'support', 't0', 't1', 'lon0', 'lat0', 'lon1', 'lat1']
     """
 
     trajectories: pa.Table
@@ -115,7 +116,7 @@ class TrajectoryRelease:
 def make_release(
     trajectories: Trajectories,
     grouping: Grouping,
-    options: dict[str, str | int],
+    options: dict[str, str | int | bool],
     k: int,
     description: dict[str, str] | None = None,
 ) -> TrajectoryRelease:
@@ -124,12 +125,12 @@ def make_release(
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
     order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
     groups = [grouping.groups[number] for number in order]
-    table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups])
     group_of = np.full(len(trajectories), -1)
     for number, group in enumerate(groups):
         group_of[group.members] = number
     least = int(options.get("min_support", 1))
-    kept, unsupported = _coverage(trajectories, [group.samples for group in groups], group_of, least)
+    kept, support = _coverage(trajectories, [group.samples for group in groups], group_of, least)
+    table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups], support)
     thresholds = any(name in options for name in _THRESHOLDS)
     rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
     if not kept[group_of >= 0].all():
@@ -151,7 +152,7 @@ def make_release(
         table,
         _manifest(trajectories, options, k, description or {}),
         members,
-        _audit(trajectories, grouping, int(kept.sum()), unsupported),
+        _audit(trajectories, grouping, int(kept.sum()), _unsupported(table)),
     )
 
 
@@ -181,13 +182,14 @@ def _content(grouping: Grouping, number: int) -> tuple[object, ...]:
     return group.samples.T.tolist(), len(group.members), group.members.tolist()
 
 
-def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int]) -> pa.Table:
+def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int], support: list[IntArray]) -> pa.Table:
     grid, lengths = trajectories.grid, [part.shape[1] for part in samples]
     t0, t1, x0, x1, y0, y1 = np.concatenate(samples, axis=1)
     step = grid.minutes * MICROSECONDS_PER_MINUTE
     columns = {
         "group": np.repeat(np.arange(len(samples)), lengths),
         "size": np.repeat(sizes, lengths),
+        "support": np.concatenate(support),
         "t0": pa.array(t0 * step).cast(_TIMES),
         "t1": pa.array(t1 * step).cast(_TIMES),
         "lon0": grid.longitudes(x0),
@@ -200,18 +202,21 @@ def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int]
 
 def _coverage(
     trajectories: Trajectories, samples: list[IntArray], group_of: IntArray, least: int
-) -> tuple[IntArray, float]:
-    """Return each user's input rows that lie in a published sample, and the share of (member, sample) pairs without."""
+) -> tuple[IntArray, list[IntArray]]:
+    """Return each user's input rows that lie in a published sample, and by group how many were seen in each sample."""
     kept = np.zeros(len(trajectories), np.int64)
     seen = [np.zeros(boxes.shape[1], np.int64) for boxes in samples]
     for user in np.flatnonzero(group_of >= 0).tolist():
-        home = find_homes(trajectories, user, samples[group_of[user]])
-        kept[user] = trajectories.rows[trajectories.start[user] : trajectories.start[user + 1]][home >= 0].sum()
-        seen[group_of[user]][np.unique(home[home >= 0])] += 1
+        own, spots = find_held(trajectories, user, samples[group_of[user]])
+        kept[user] = trajectories.rows[trajectories.start[user] + np.unique(own)].sum()
+        seen[group_of[user]][np.unique(spots)] += 1
     _check_presence(seen, least)
-    sizes = np.bincount(group_of[group_of >= 0], minlength=len(samples))
-    pairs = sum(int(size) * len(part) for size, part in zip(sizes, seen, strict=True))
-    return kept, 1 - sum(int(part.sum()) for part in seen) / pairs
+    return kept, seen
+
+
+def _unsupported(table: pa.Table) -> float:
+    """Return the share of (member, sample) pairs in which the member was not seen."""
+    return float(1 - table["support"].to_numpy().sum() / table["size"].to_numpy().sum())
 
 
 def _check_presence(seen: list[IntArray], least: int) -> None:
@@ -222,7 +227,7 @@ def _check_presence(seen: list[IntArray], least: int) -> None:
 
 
 def _manifest(
-    trajectories: Trajectories, options: dict[str, str | int], k: int, description: dict[str, str]
+    trajectories: Trajectories, options: dict[str, str | int | bool], k: int, description: dict[str, str]
 ) -> Manifest:
     promise: Promise = {
         "kind": "k-anonymity",
@@ -233,13 +238,15 @@ def _manifest(
     }
     asked = cast("Promise", {name: options[name] for name in _THRESHOLDS if name in options})
     promise |= asked
+    if options.get("reshape") is False:
+        promise["spans"] = "overlapping"
     manifest: Manifest = {
         "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
         "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
         "promise": promise,
-        "promise_text": promise_text(k, description.get("unit_label", "users"), promise.get("min_support", 1)),
+        "promise_text": promise_text(promise, description.get("unit_label", "users")),
         "absence": _ABSENCE,
     }
     if description:
@@ -247,14 +254,19 @@ def _manifest(
     return manifest
 
 
-def promise_text(k: int, label: str = "users", min_support: int = 1) -> str:
-    """Say the promise in plain words; label: what users are; min_support: how many were seen in every sample."""
-    seen = f"one of its {label} was" if min_support == 1 else f"{min_support} of its {label} were"
-    return (
-        f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. "
+def promise_text(promise: Promise, label: str = "users") -> str:
+    """Say the promise in plain words; label: what users are."""
+    least = promise.get("min_support", 1)
+    seen = f"one of its {label} was" if least == 1 else f"{least} of its {label} were"
+    text = (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
         f"In every box and time span of a trajectory at least {seen} seen; "
-        "not all of them need to have been. Nobody's samples are in two trajectories."
+        "not all of them need to have been, and its support says how many were. "
+        "Nobody's samples are in two trajectories."
     )
+    if promise.get("spans") == "overlapping":
+        text += " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
+    return text
 
 
 def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupported: float) -> Audit:

@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from flowveil._trajectories.read import Trajectories
 
 
-def find_homes(trajectories: Trajectories, user: int, boxes: IntArray) -> IntArray:
-    """Return for each sample of a user which published one holds it, -1 for none; boxes: disjoint, in order."""
+def find_held(trajectories: Trajectories, user: int, boxes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return every pair of a sample of a user (counted from the first) and a published one that holds it, in order.
+
+    boxes: in the order of their starts; where they do not overlap, a sample is in one at most.
+    """
+    from flowveil._trajectories.inside import held_pairs  # noqa: PLC0415  numba is slow to import
+
     own = slice(trajectories.start[user], trajectories.start[user + 1])
-    t, x, y = trajectories.t[own], trajectories.x[own], trajectories.y[own]
-    home = np.searchsorted(boxes[0], t, side="right") - 1
-    box = boxes[:, np.maximum(home, 0)]
-    inside = (home >= 0) & (t < box[1]) & (box[2] <= x) & (x < box[3]) & (box[4] <= y) & (y < box[5])
-    return np.where(inside, home, -1)
+    points = np.stack([trajectories.t[own], trajectories.x[own], trajectories.y[own]])
+    held: tuple[IntArray, IntArray] = held_pairs(points, np.ascontiguousarray(boxes))
+    return held
 
 
 def keep_supported(trajectories: Trajectories, grouping: Grouping, k: int, least: int) -> Grouping:
@@ -48,8 +51,7 @@ def keep_supported(trajectories: Trajectories, grouping: Grouping, k: int, least
 def _supported(trajectories: Trajectories, group: Group, k: int, least: int) -> Group | None:
     """Return what is left of a group, None if that is not enough."""
     boxes = group.samples
-    seen = [np.unique(find_homes(trajectories, user, boxes)) for user in group.members.tolist()]
-    support = np.bincount(np.concatenate(seen) + 1, minlength=boxes.shape[1] + 1)[1:]  # without those seen nowhere
-    good = np.append(support >= least, False)  # the last entry is for nowhere
-    members = group.members[[bool(good[homes].any()) for homes in seen]]
-    return Group(members, boxes[:, good[:-1]]) if len(members) >= k else None
+    seen = [np.unique(find_held(trajectories, user, boxes)[1]) for user in group.members.tolist()]
+    good = np.bincount(np.concatenate(seen), minlength=boxes.shape[1]) >= least
+    members = group.members[[bool(good[spots].any()) for spots in seen]]
+    return Group(members, boxes[:, good]) if len(members) >= k else None

@@ -49,7 +49,7 @@ def verify_trajectories(
     the release.
 
     >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
-    7
+    8
     """
     tables = read_trajectory_tables(path)
     story = remembered(tables.audit)
@@ -64,10 +64,13 @@ def verify_trajectories(
         checks=(
             "the folder holds the listed files, columns and keys, and nothing else",
             f"every group has rows of at least {tables.k} users, and nobody is in two groups",
-            "the samples of a group are disjoint, in order, and on the edges of the grid",
-            "every input row of a member is kept in one sample or counted as suppressed",
+            "the samples of a group are "
+            + ("" if tables.overlapping else "disjoint, ")
+            + "in order, and on the edges of the grid",
+            "every input row of a member is kept in a sample or counted as suppressed",
             "every sample holds a kept row of "
             + ("a member" if tables.min_support == 1 else f"at least {tables.min_support} members"),
+            "every sample has the support that it says",
             "no sample is over a threshold",
             *((CHECKED_REPORT,) if check_report(path, trajectories_content, context) else ()),
             *check_written(find_release(path), tables.audit),
@@ -99,7 +102,8 @@ def _check_groups(release: TrajectoryTables, boxes: Boxes) -> None:
 def _check_edges(release: TrajectoryTables, boxes: Boxes) -> None:
     """Check that samples of a group follow each other, and that all edges are on the grid."""
     later = np.diff(boxes.group) == 0
-    if (boxes.t1 <= boxes.t0).any() or (boxes.t0[1:][later] < boxes.t1[:-1][later]).any():
+    before = boxes.t0 if release.overlapping else boxes.t1
+    if (boxes.t1 <= boxes.t0).any() or (boxes.t0[1:][later] < before[:-1][later]).any():
         raise broken("samples of a group overlap in time or are not in order")
     if (boxes.lon[0] >= boxes.lon[1]).any() or (boxes.lat[0] >= boxes.lat[1]).any():
         raise broken("a box is empty")
@@ -138,21 +142,35 @@ def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) ->
     usable &= row_of_user[samples.user] != NONE
     user = row_of_user[samples.user[usable]]
     groups = filled(release.members["group"], NONE)
-    spot = _locate(boxes, groups[user], samples.time[usable])
-    inside, surely = spot != NONE, spot != NONE
-    for edges, values in ((boxes.lon, samples.lon[usable]), (boxes.lat, samples.lat[usable])):
+    row, spot = _locate(boxes, groups[user], samples.time[usable])  # every pair of a row and a sample of that time
+    inside, surely = np.ones(len(row), bool), np.ones(len(row), bool)
+    for edges, values in ((boxes.lon, samples.lon[usable][row]), (boxes.lat, samples.lat[usable][row])):
         low, high = values - edges[0][spot], edges[1][spot] - values
         inside &= (low >= -_FUZZ) & (high > -_FUZZ)
         surely &= (low > _FUZZ) & (high > _FUZZ)
-    _check_kept(release, groups, user, surely, inside)
-    _check_people(release, boxes, user[inside], groups[user[inside]])
-    seen = np.unique(np.stack([user[inside], spot[inside]]), axis=1)[1]  # a spot for each user who was seen there
-    support = np.bincount(seen, minlength=len(boxes.group))
-    if not support.all():
+    _check_kept(release, groups, user, np.unique(row[surely]), np.unique(row[inside]))
+    _check_people(release, boxes, user[row[inside]], groups[user[row[inside]]])
+    return _check_support(release, boxes, (user[row], spot), surely, inside)
+
+
+def _check_support(
+    release: TrajectoryTables, boxes: Boxes, seen: tuple[IntArray, IntArray], surely: BoolArray, inside: BoolArray
+) -> float:
+    """Check how many were seen in each sample, given pairs of a user and a sample (surely there, or on its edge).
+
+    Return the share of (member, sample) pairs in which the member was not seen.
+    """
+    pairs = np.stack(seen)
+    least, most = (
+        np.bincount(np.unique(pairs[:, some], axis=1)[1], minlength=len(boxes.group)) for some in (surely, inside)
+    )
+    if not most.all():
         raise broken("nobody of its group was seen in a sample")
-    if (support < release.min_support).any():
+    if (most < release.min_support).any():
         raise broken(f"fewer than {release.min_support} users of its group were seen in a sample")
-    return 1 - len(seen) / int(boxes.size.sum())
+    if (boxes.support < least).any() or (boxes.support > most).any():
+        raise broken("the support of a sample is not the number of its users who were seen in it")
+    return 1 - int(most.sum()) / int(boxes.size.sum())
 
 
 def _rows_of_users(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:
@@ -166,12 +184,10 @@ def _rows_of_users(release: TrajectoryTables, samples: Samples, usable: BoolArra
 
 
 def _check_kept(
-    release: TrajectoryTables, groups: IntArray, user: IntArray, surely: BoolArray, inside: BoolArray
+    release: TrajectoryTables, groups: IntArray, user: IntArray, surely: IntArray, inside: IntArray
 ) -> None:
-    """Check the rows that members keep, given the user of each row and whether it lies in a sample (surely, at all)."""
-    rows, least, most = (
-        np.bincount(user[some], minlength=len(groups)) for some in (np.ones(len(user), bool), surely, inside)
-    )
+    """Check the rows that members keep, given the user of each row and which rows lie in a sample (surely, at all)."""
+    rows, least, most = (np.bincount(some, minlength=len(groups)) for some in (user, user[surely], user[inside]))
     kept, suppressed = (release.members[name].to_numpy() for name in ("kept", "suppressed"))
     if (kept < least).any() or (kept > most).any():
         raise broken("a member's rows lie outside of the samples that should hold them")
@@ -191,16 +207,21 @@ def _check_people(release: TrajectoryTables, boxes: Boxes, user: IntArray, group
         raise broken("a group counts users who have no row in its samples")
 
 
-def _locate(boxes: Boxes, group: IntArray, time: IntArray) -> IntArray:
-    """Return for each row the sample of its group whose time span holds it, -1 for none."""
-    spot = np.full(len(group), NONE, np.int64)
+def _locate(boxes: Boxes, group: IntArray, time: IntArray) -> tuple[IntArray, IntArray]:
+    """Return every pair of a row and a sample of its group whose time span holds it.
+
+    Rows of a group in the order of time: those of a sample are a run of them, whether samples overlap or not.
+    """
     order = np.lexsort((time, group))
-    last = np.append(boxes.first[1:], len(boxes.group))
     begin = np.searchsorted(group[order], np.arange(len(boxes.first)))
     end = np.searchsorted(group[order], np.arange(len(boxes.first)), side="right")
-    for number, (first, stop) in enumerate(zip(boxes.first.tolist(), last.tolist(), strict=True)):
-        own = order[begin[number] : end[number]]
-        place = first + np.searchsorted(boxes.t0[first:stop], time[own], side="right") - 1
-        held: BoolArray = (place >= first) & (time[own] < boxes.t1[np.maximum(place, first)])
-        spot[own] = np.where(held, place, NONE)
-    return spot
+    low, high = np.zeros(len(boxes.group), np.int64), np.zeros(len(boxes.group), np.int64)
+    for number, first in enumerate(boxes.first.tolist()):
+        samples = slice(first, np.append(boxes.first, len(boxes.group))[number + 1])
+        moments = time[order[begin[number] : end[number]]]
+        low[samples] = begin[number] + np.searchsorted(moments, boxes.t0[samples])
+        high[samples] = begin[number] + np.searchsorted(moments, boxes.t1[samples])
+    many = high - low
+    spot = np.repeat(np.arange(len(many)), many)
+    run = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    return order[low[spot] + run], spot

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 _FORMAT = "flowveil-trajectories/1"
 _METHOD = "glove"
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
-_MORE_OPTIONS = ("variant", "max_extent", "max_duration", "min_support")
+_MORE_OPTIONS = ("variant", "max_extent", "max_duration", "min_support", "reshape", "caps", "weights")
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = ("max_extent", "max_duration", "min_support")
+_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans")
 _SAID = {"kind": "k-anonymity", "unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
 _VARIANTS = ("strict", "absorb", "loose")
 _STEEPEST_PARALLEL = 80  # degrees
 _STEP = r"([1-9][0-9]{0,8})m,([1-9][0-9]{0,8})min"
+_CAPS, _WEIGHTS = "20000m,480min", r"[0-9]{1,3},[0-9]{1,3}"
 _LARGEST_WHOLE = 2**62
 _TIME = pa.timestamp("us", tz="UTC")
 _EDGES: dict[str, pa.DataType] = {
@@ -44,7 +45,7 @@ _EDGES: dict[str, pa.DataType] = {
     "t1": _TIME,
     **dict.fromkeys(("lon0", "lat0", "lon1", "lat1"), pa.float64()),
 }
-_COLUMNS = pa.schema({"group": pa.int64(), "size": pa.int64()} | _EDGES)
+_COLUMNS = pa.schema({"group": pa.int64(), "size": pa.int64(), "support": pa.int64()} | _EDGES)
 _MEMBERS: dict[str, pa.DataType] = {
     "user_id": pa.string(),
     **dict.fromkeys(("group", "kept", "suppressed"), pa.int64()),
@@ -71,6 +72,11 @@ class TrajectoryTables:
     def min_support(self) -> int:
         """The members that must have been seen in every sample."""
         return int(self.manifest["promise"].get("min_support", 1))
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether samples of a group may share time."""
+        return bool(self.manifest["promise"].get("spans") == "overlapping")
 
     @property
     def options(self) -> dict[str, Json]:
@@ -106,6 +112,7 @@ class Boxes:
     def __init__(self, table: pa.Table) -> None:
         self.group: IntArray = table["group"].to_numpy()
         self.size: IntArray = table["size"].to_numpy()
+        self.support: IntArray = table["support"].to_numpy()
         self.t0: IntArray = table["t0"].cast(pa.int64()).to_numpy()
         self.t1: IntArray = table["t1"].cast(pa.int64()).to_numpy()
         self.lon: tuple[FloatArray, FloatArray] = (table["lon0"].to_numpy(), table["lon1"].to_numpy())
@@ -174,11 +181,17 @@ def _check_manifest(release: TrajectoryTables) -> None:
     asked = promise.get("min_support", 2)
     if promise.get("min_support") != options.get("min_support") or not _is_whole(asked, 2):
         raise broken("'min_support' of the promise is not a number of users, 2 or more, or the options have another")
+    if ("spans" in promise) != release.overlapping or ("reshape" in options) != release.overlapping:
+        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
+    if options.get("reshape", False) is not False:
+        raise broken("'reshape' of the manifest is not what may be typed")
     k = promise["k"]
     label = check_description(manifest, has_unit=True) or "users"
     if not _is_whole(k, 2) or {name: promise[name] for name in _SAID} != _SAID:
         raise broken("the promise is not a promise of k-anonymity")
-    if manifest["promise_text"] != trajectories_promise_in_words(k, label, release.min_support):
+    if manifest["promise_text"] != trajectories_promise_in_words(
+        k, label, release.min_support, overlapping=release.overlapping
+    ):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["method"] != _METHOD or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
@@ -192,6 +205,8 @@ def _check_grid(options: dict[str, Json]) -> None:
         raise broken("the grid of the manifest cannot be read")
     if type(options["parallel"]) is not int or options["parallel"] != parallel:
         raise broken("'parallel' of the manifest is not the one of its bbox")
+    if not re.fullmatch(_STEP, options.get("caps", _CAPS)) or not re.fullmatch(_WEIGHTS, options.get("weights", "1,1")):
+        raise broken("'caps' or 'weights' of the manifest cannot be read")
     if not _is_whole(options["min_samples"], 1) or options.get("variant", _VARIANTS[0]) not in _VARIANTS:
         raise broken("'min_samples' or 'variant' of the manifest is not what may be typed")
 

@@ -148,14 +148,17 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1) -> str:
+def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1, *, overlapping: bool = False) -> str:
     """Return the promise of a release of trajectories in plain words.
 
-    label: what the publisher calls users; least: how many of them were seen in every sample.
+    label: what the publisher calls users; least: how many of them were seen in every sample; overlapping: whether
+    samples of a group may share time.
     """
     some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least {some}; not all of them need to have been. "
-        "Nobody's samples are in two trajectories."
+        f"and time span of a trajectory at least {some}; not all of them need to have been, and its support says how "
+        "many were. Nobody's samples are in two trajectories."
+        + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
+        * overlapping
     )

@@ -1,0 +1,189 @@
+"""A file of trips made of raw fixes: whole or not at all, and for its owner only."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flowveil._errors import InputError
+from flowveil._fixes.finding import find_trips
+from flowveil._fixes.rules import AUTO, OCCUPIED, SIGHTINGS, STOPS, check_settings, parse_rules
+from flowveil._fixes.tables import TableFile, stop_schema, stop_table, trip_schema, trip_table
+from flowveil._folder import check_file, private_file
+from flowveil._options import parse_memory
+from flowveil._processes import work_ahead
+from flowveil._trips import open_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from flowveil._engine import Readable, SortedSamples, UserSamples
+    from flowveil._fixes.finding import Found
+    from flowveil._fixes.rules import Rules
+
+_REPEATED, _TOO_FAST, _TOO_SHORT = "repeated", "faster than the largest speed", "shorter than the least length"
+
+
+@dataclass(frozen=True)
+class MadeTrips:
+    """Trips that were made of fixes: the file, and what became of the fixes. All of it is private.
+
+    >>> made = fv.make_trips("samples.parquet", "seen.parquet", rule="sightings", max_gap="12h")
+    >>> made.users, made.settings["rule"]
+    (20, 'sightings')
+    """
+
+    path: Path
+    settings: dict[str, str | int]  # as they were given, and the rule that was chosen
+    fixes: int  # rows of the input
+    dropped: dict[str, int]  # fixes, by reason
+    users: int
+    users_without_trips: int
+    stops: int | None  # None where the rule looks for none
+    trips: int
+    dropped_trips: dict[str, int] = field(default_factory=dict)  # by reason
+    more_stops: int = 0  # trips with more short stops than were asked for
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, in words."""
+        notes = [f"{count:,} fixes dropped: {reason}" for reason, count in self.dropped.items()]
+        notes += [f"{count:,} trips dropped: {reason}" for reason, count in self.dropped_trips.items()]
+        if self.users_without_trips:
+            notes.append(f"{self.users_without_trips:,} of {self.users:,} users have no trip")
+        if self.more_stops:
+            notes.append(f"{self.more_stops:,} trips have more short stops than there are columns: the longest count")
+        return tuple(notes)
+
+    def record(self) -> dict[str, object]:
+        """Return all but the path, as the metadata of the file keeps it.
+
+        >>> fv.make_trips("samples.parquet", "kept.parquet", rule="runs").record()["settings"]["max_gap"]
+        '1h'
+        """
+        return {name: value for name, value in asdict(self).items() if name != "path"}
+
+
+def make_trips(
+    fixes: Readable,
+    path: str | Path,
+    *,
+    rule: str = AUTO,
+    stop_radius: str = "200m",
+    stop_time: str = "20min",
+    max_gap: str = "1h",
+    max_speed: str = "500km/h",
+    min_length: str = "0m",
+    short_stops: int = 0,
+    short_stop_time: str = "5min",
+    towers: Readable | None = None,
+    stops_path: str | Path | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    where: str | None = None,
+    memory: str | int | None = None,
+    overwrite: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> MadeTrips:
+    """Make a Parquet file of trips from raw fixes: who was where and when, one row each. Only its owner may read it.
+
+    fixes: anything that `read_trips` takes, with columns user, lon, lat, time, and for cabs occupied; or a folder of
+    text files as of cabspotting. path: the file to write. rule: stops (a trip goes from a stop to the next), occupied
+    (fixes of a cab while somebody is in it), runs (all fixes between two gaps), sightings (from a fix to the next one
+    elsewhere), or auto: occupied where there is such a column, sightings with towers, else stops.
+    stop_radius, stop_time: a stop is fixes in a row, within the radius of the first and over this time. max_gap: no
+    trip goes on through a longer silence. max_speed: fixes that need a higher speed are dropped. min_length: of trips,
+    as the crow flies. short_stops: how many stops on the way get columns stop_1_lon, stop_1_lat, ...;
+    short_stop_time: how long they last at least. towers: a table tower, lon, lat, for fixes that name a tower.
+    stops_path: a second file, of stops. columns, where, memory: as for `read_trajectories`. overwrite: replace files
+    that are there. tell: is told what is being done.
+
+    >>> made = fv.make_trips("samples.parquet", "made.parquet", stop_radius="2km", stop_time="1h", max_gap="12h")
+    >>> fv.build_flows(made.path, grid="h3:5", unit="user_id").total == made.trips
+    True
+    """
+    settings: dict[str, str | int] = {
+        "rule": rule,
+        "stop_radius": stop_radius,
+        "stop_time": stop_time,
+        "max_gap": max_gap,
+        "max_speed": max_speed,
+        "min_length": min_length,
+        "short_stops": short_stops,
+        "short_stop_time": short_stop_time,
+    }
+    check_settings(settings)
+    targets = [check_file(target, overwrite=overwrite) for target in (path, stops_path) if target is not None]
+    if len(set(targets)) < len(targets):
+        raise InputError("trips and stops cannot be written to one file", "give --stops-file another name")
+    allowed = None if memory is None else parse_memory(memory)
+    source = open_samples(fixes, columns, where, towers=towers, occupied=rule in (AUTO, OCCUPIED))
+    settings["rule"] = _choose_rule(rule, source.columns)
+    rules = parse_rules(settings)
+    if stops_path is not None and rules.rule != STOPS:
+        raise InputError(f"the rule {rules.rule} looks for no stops", "leave out --stops-file, or use --rule stops")
+    say = tell or (lambda _: None)
+    say("sorting fixes")
+    with source.sort(allowed) as samples, ExitStack() as files:
+        schemas = (trip_schema(aware=samples.aware, short_stops=rules.short_stops), stop_schema(aware=samples.aware))
+        news = [files.enter_context(private_file(target, overwrite=overwrite)) for target in targets]
+        tables = [files.enter_context(TableFile(*pair)) for pair in zip(news, schemas, strict=False)]
+        say("finding trips")
+        made = _find_all(samples, rules, settings, targets[0], tables)
+        if not made.trips:
+            raise InputError(f"the fixes hold no trip: {'; '.join(made.notes)}", "try another --rule, or larger gaps")
+        for table in tables:
+            table.end(made.record())
+    return made
+
+
+def _choose_rule(rule: str, columns: Mapping[str, str]) -> str:
+    """Return the rule to use: by what there is to go by, if none was given."""
+    if rule == OCCUPIED and "occupied" not in columns:
+        raise InputError(
+            "the samples have no column for occupied", "map its name with --columns occupied=YOUR_COLUMN, or use stops"
+        )
+    if rule != AUTO:
+        return rule
+    return OCCUPIED if "occupied" in columns else SIGHTINGS if "tower" in columns else STOPS
+
+
+def _find_all(
+    samples: SortedSamples, rules: Rules, settings: dict[str, str | int], path: Path, tables: list[TableFile]
+) -> MadeTrips:
+    """Find trips, users by users on all cores, and write them in order."""
+    users = stops = alone = more = 0
+    dropped, short = dict(samples.dropped), {_TOO_SHORT: 0}
+    counts = {_REPEATED: 0, _TOO_FAST: 0}
+    for ids, found in work_ahead(partial(_find, rules), samples.parts):
+        tables[0].add(trip_table(tables[0].schema, ids, found))
+        if found.stops is not None:
+            stops += len(found.stops)
+            for table in tables[1:]:
+                table.add(stop_table(table.schema, ids, found.stops))
+        users += len(ids)
+        alone += len(ids) - len(np.unique(found.starts.user))
+        counts[_REPEATED] += found.repeated
+        counts[_TOO_FAST] += found.too_fast
+        short[_TOO_SHORT] += found.too_short
+        more += found.more_stops
+    return MadeTrips(
+        path=path,
+        settings=settings,
+        fixes=samples.rows,
+        dropped=dropped | {reason: count for reason, count in counts.items() if count},
+        users=users,
+        users_without_trips=alone,
+        stops=stops if rules.rule == STOPS else None,
+        trips=tables[0].rows,
+        dropped_trips={reason: count for reason, count in short.items() if count},
+        more_stops=more,
+    )
+
+
+def _find(rules: Rules, samples: UserSamples) -> tuple[list[str], Found]:
+    return samples.users, find_trips(samples, rules)
