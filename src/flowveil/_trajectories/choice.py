@@ -42,9 +42,9 @@ class Chooser:
         self.paths: Paths = Paths(
             trajectories.t, trajectories.x, trajectories.y, trajectories.rows, np.asarray(trajectories.start, np.int64)
         )
-        caps = limits(trajectories.grid.space_limit, trajectories.grid.time_limit)
-        self.by_space, self.by_time = int(caps[2]), int(caps[3])
-        self.unit = 2 * int(caps[0]) * self.by_space * SCALE  # a price of 1: a box as large and long as both caps
+        grid = trajectories.grid
+        space, time, self.by_space, self.by_time = limits(grid.space_limit, grid.time_limit, grid.weights).tolist()
+        self.unit = SCALE * (space * self.by_space + time * self.by_time)  # a price of 1: half of the space cap each way
         self.max_extent = NO_LIMIT if max_extent is None else max_extent
         self.max_duration = NO_LIMIT if max_duration is None else max_duration
         self.rows = int(trajectories.rows.sum())

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 CANDIDATES = 40  # users who are tried as the next member of a group
 TRIES = 4  # pairs of a user that grow to no group before the user is left
 NEAR_GROUPS = 8  # groups whose members a user may change places with
-ROUNDS = 12
-LEAST_RISE = 0.001  # of the sum: a round of exchanges that earns less is the last one
+ROUNDS = 30  # of exchanges, if there is still one that earns more
 
 
 class Crowds(NamedTuple):
@@ -212,7 +211,7 @@ def form_groups(paths: Paths, terms: Terms, ties: Ties, free: BoolArray, k: int)
 
 
 def improve(paths: Paths, terms: Terms, ties: Ties, crowds: Crowds, workers: Workers) -> None:
-    """Weigh groups, and exchange users until that earns hardly any more."""
+    """Weigh groups, and exchange users until none earns more."""
     users, k = len(crowds.group), crowds.members.shape[1]
     best, changed = np.stack([np.zeros(users, np.int64), np.full(users, -1)]), np.ones(len(crowds.gain), np.bool_)
     weigh(paths, terms, crowds, make_room(paths, k))
@@ -223,6 +222,5 @@ def improve(paths: Paths, terms: Terms, ties: Ties, crowds: Crowds, workers: Wor
 
         workers.run(search, users, 4)
         order = np.lexsort((np.arange(users), -best[0]))
-        rise = exchange(paths, terms, crowds, order, best, changed, make_room(paths, k))
-        if rise <= LEAST_RISE * int(crowds.gain.sum()):
+        if not exchange(paths, terms, crowds, order, best, changed, make_room(paths, k)):
             break

@@ -46,9 +46,8 @@ class Ties(NamedTuple):
 
 def find_visits(paths: Paths, terms: Terms, free: BoolArray) -> Visits:
     """Return the blocks of users who are free: two samples in one box are in the same or in adjoining blocks."""
-    edge = max(1, -(-terms.price // (SCALE * terms.by_space)))
-    span = max(1, -(-terms.price // (SCALE * terms.by_time)))
-    edge, span = min(edge, max(1, terms.max_extent)), min(span, max(1, terms.max_duration))
+    edge = min(1 + terms.price // max(1, SCALE * terms.by_space), terms.max_extent)
+    span = min(1 + terms.price // max(1, SCALE * terms.by_time), terms.max_duration)
     owner = np.repeat(np.arange(len(free)), np.diff(paths.start))
     block = np.zeros(len(owner), np.int64)
     for values, size in ((paths.t, span), (paths.x, edge), (paths.y, edge)):

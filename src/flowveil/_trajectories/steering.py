@@ -64,7 +64,7 @@ def steer(asked: Steering, chooser: Chooser, form: Callable[[int], Outcome], use
     form: returns what groups that are formed at a price publish at it; users: how many a group has at most.
     """
     if asked.price is not None:
-        outcome = form(max(1, round(asked.price * chooser.unit)))
+        outcome = form(min(round(asked.price * chooser.unit), chooser.most(users)))
         if not outcome.grouping.groups:
             raise PromiseError("no group of k users publishes a sample at this price", "raise the price or lower k")
         return outcome
