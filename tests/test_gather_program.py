@@ -61,7 +61,7 @@ def best_of_all(chooser, users, price):
 @settings(max_examples=100, deadline=None)
 @given(crowds(), PRICES, st.sampled_from([(None, None), (10, 60), (1, 5)]))
 def test_boxes_earn_the_most_of_all_sets(users, price, most):
-    """No set of disjoint boxes with all members earns more; boxes earn what is said, hold everybody and are disjoint."""
+    """No set of disjoint boxes with all members earns more; boxes earn that, hold everybody and are disjoint."""
     chooser = Chooser(from_points(users), *most)
     price = round(price * chooser.unit)
     members, room = np.arange(len(users)), make_room(chooser.paths, len(users))
@@ -122,9 +122,7 @@ def test_no_pair_is_missed(users, price, most):
             expected[pair] = expected[pair[::-1]] = value
     assert pairs(found) == expected
     assert (np.diff(found.gains, axis=1) <= 0).all()
-    assert pairs(dearer) == {
-        pair: gain(paths, np.array(pair), chooser.terms(2 * price), room) for pair in expected
-    }
+    assert pairs(dearer) == {pair: gain(paths, np.array(pair), chooser.terms(2 * price), room) for pair in expected}
     ties = tie([found])
     told = np.repeat(np.arange(len(users)), np.diff(ties.first))
     assert dict(zip(zip(told.tolist(), ties.user.tolist(), strict=True), ties.gain.tolist(), strict=True)) == expected
@@ -150,7 +148,7 @@ def best_groups(chooser, users, k, price):
 @settings(max_examples=30, deadline=None)
 @given(crowds(least=4, most=7), PRICES, st.integers(2, 3))
 def test_groups_are_near_the_best(users, price, k):
-    """Exchanges never earn less, pairs earn at least half of the best matching, and nothing earns more than the best."""
+    """Exchanges never earn less, pairs at least half of the best matching, and nothing more than the best."""
     chooser = Chooser(from_points(users))
     price = round(price * chooser.unit)
     paths, terms, workers = chooser.paths, chooser.terms(price), Workers()

@@ -44,7 +44,9 @@ class Chooser:
         )
         grid = trajectories.grid
         space, time, self.by_space, self.by_time = limits(grid.space_limit, grid.time_limit, grid.weights).tolist()
-        self.unit = SCALE * (space * self.by_space + time * self.by_time)  # a price of 1: half of the space cap each way
+        self.unit = SCALE * (
+            space * self.by_space + time * self.by_time
+        )  # a price of 1: half of the space cap each way
         self.max_extent = NO_LIMIT if max_extent is None else max_extent
         self.max_duration = NO_LIMIT if max_duration is None else max_duration
         self.rows = int(trajectories.rows.sum())

@@ -53,7 +53,9 @@ def _best_candidates(ties: Ties, members: IntArray, free: BoolArray, score: IntA
 
 
 @compiled
-def _grow(paths: Paths, terms: Terms, ties: Ties, members: IntArray, free: BoolArray, score: IntArray, room: Room) -> int:
+def _grow(
+    paths: Paths, terms: Terms, ties: Ties, members: IntArray, free: BoolArray, score: IntArray, room: Room
+) -> int:
     """Fill the places of a group after the first two, each with the user who earns the most; return what it earns."""
     total = np.int64(0)
     for place in range(2, len(members)):
@@ -72,7 +74,9 @@ def _grow(paths: Paths, terms: Terms, ties: Ties, members: IntArray, free: BoolA
 
 
 @compiled
-def grow_groups(paths: Paths, terms: Terms, ties: Ties, pairs: IntArray, free: BoolArray, k: int, room: Room) -> tuple[IntArray, IntArray]:
+def grow_groups(
+    paths: Paths, terms: Terms, ties: Ties, pairs: IntArray, free: BoolArray, k: int, room: Room
+) -> tuple[IntArray, IntArray]:
     """Return groups of k users and what each earns; pairs: users and gain, from the best one down.
 
     Whoever is in a group is no longer free.
@@ -89,7 +93,7 @@ def grow_groups(paths: Paths, terms: Terms, ties: Ties, pairs: IntArray, free: B
         members[:] = -1
         members[0], members[1] = one, other
         free[one], free[other] = False, False
-        total = value if k == 2 else _grow(paths, terms, ties, members, free, score, room)  # noqa: PLR2004  a pair
+        total = value if k == 2 else _grow(paths, terms, ties, members, free, score, room)
         if total == 0:
             for member in members:
                 if member >= 0:
@@ -126,7 +130,14 @@ def nearest_groups(ties: Ties, user: int, group: IntArray, score: IntArray) -> I
 
 @compiled
 def find_exchanges(
-    paths: Paths, terms: Terms, ties: Ties, crowds: Crowds, changed: BoolArray, share: IntArray, room: Room, best: IntArray
+    paths: Paths,
+    terms: Terms,
+    ties: Ties,
+    crowds: Crowds,
+    changed: BoolArray,
+    share: IntArray,
+    room: Room,
+    best: IntArray,
 ) -> None:
     """Write for each user the best exchange with a member of a near group: what it earns, and the other user.
 
@@ -174,7 +185,9 @@ def weigh(paths: Paths, terms: Terms, crowds: Crowds, room: Room) -> None:
 
 
 @compiled
-def exchange(paths: Paths, terms: Terms, crowds: Crowds, order: IntArray, best: IntArray, changed: BoolArray, room: Room) -> int:
+def exchange(
+    paths: Paths, terms: Terms, crowds: Crowds, order: IntArray, best: IntArray, changed: BoolArray, room: Room
+) -> int:
     """Let users change places in this order unless a group has changed already; return what all of it earns."""
     members, earned, group = crowds
     changed[:] = False

@@ -154,7 +154,7 @@ def solve(terms: Terms, room: Room, count: int) -> Whole:
 @compiled
 def gain(paths: Paths, members: IntArray, terms: Terms, room: Room) -> Whole:
     """Return the most that boxes of a group earn in which every member was seen, and whose spans are disjoint."""
-    if len(members) == 2:  # noqa: PLR2004  a pair
+    if len(members) == 2:
         return solve(terms, room, line_up_two(paths, members[0], members[1], room))
     return solve(terms, room, line_up(paths, members, room))
 
@@ -183,7 +183,7 @@ def boxes_of(paths: Paths, members: IntArray, terms: Terms, room: Room) -> tuple
             continue
         number -= 1
         boxes[0, number], boxes[1, number] = moments[0, first], moments[0, place - 1] + 1
-        boxes[2, number], boxes[3, number] = moments[1, first : place].min(), moments[2, first : place].max() + 1
-        boxes[4, number], boxes[5, number] = moments[3, first : place].min(), moments[4, first : place].max() + 1
+        boxes[2, number], boxes[3, number] = moments[1, first:place].min(), moments[2, first:place].max() + 1
+        boxes[4, number], boxes[5, number] = moments[3, first:place].min(), moments[4, first:place].max() + 1
         place = first
     return boxes, kept

@@ -75,7 +75,9 @@ def mark_near(visits: Visits, user: int, near: BoolArray) -> None:
 
 
 @compiled
-def fill_rows(paths: Paths, terms: Terms, visits: Visits, rows: IntArray, share: IntArray, room: Room, table: IntArray) -> None:
+def fill_rows(
+    paths: Paths, terms: Terms, visits: Visits, rows: IntArray, share: IntArray, room: Room, table: IntArray
+) -> None:
     """Write the gains of pairs of the rows' users with users of larger rank; share: the first row, and the step."""
     near = np.zeros(table.shape[1], np.bool_)
     members = np.empty(2, np.int64)

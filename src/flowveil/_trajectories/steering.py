@@ -34,7 +34,10 @@ class Steering(NamedTuple):
 
 
 def parse_steering(
-    price: object = None, max_suppression: object = None, max_mean_extent: object = None, max_mean_duration: object = None
+    price: object = None,
+    max_suppression: object = None,
+    max_mean_extent: object = None,
+    max_mean_duration: object = None,
 ) -> Steering:
     """Return what is asked of the price, or raise where two things are."""
     steering = Steering(
