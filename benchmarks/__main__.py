@@ -25,6 +25,8 @@ NAMES = [
     "matrices",
     "trajectories",
     "thresholds",
+    "gather",
+    "recount",
     "memory",
     "map",
     "frames",
