@@ -221,14 +221,14 @@ class TestWhatAFormatCannotHold:
 
     @pytest.mark.parametrize("to", FORMATS)
     def test_no_places(self, to, tmp_path, capsys):
-        """Zones that are ids alone have no place on any map: nothing is written, and it is an error; omx needs none."""
+        """Zones that are ids alone have no place on any map: an error for formats that need one."""
         folder = write_zones(tmp_path / "out")
 
         code = run(["export", str(folder), "--to", to, "-o", str(tmp_path / "x")])
 
-        assert code == (0 if to == "omx" else 2)
-        assert (tmp_path / "x").exists() == (to == "omx")
-        assert ("nothing would be written" in capsys.readouterr().err) == (to != "omx")
+        assert code == (2 if to in {"geojson", "gpkg", "flowmap-blue", "skmob"} else 0)
+        assert (tmp_path / "x").exists() == (code == 0)
+        assert ("nothing would be written" in capsys.readouterr().err) == (code == 2)
 
     @pytest.mark.parametrize("to", FORMATS)
     def test_centers_alone(self, to, tmp_path):
@@ -253,11 +253,11 @@ class TestWhatAFormatCannotHold:
         assert fv.export(folder, "geojson", tmp_path / "y").flows == 36
 
     def test_no_flows(self, city_trips, tmp_path, capsys):
-        """A release of boxes has no flows to export."""
+        """A release of boxes has no flows to export, and the hint names formats that it can be written in."""
         fv.add_noise(fv.build_matrix(city_trips, CITY_BBOX, 8), "uniform", 1.0).write(tmp_path / "cells")
 
         assert run(["export", str(tmp_path / "cells"), "--to", "omx", "-o", str(tmp_path / "x")]) == 2
-        assert "no flows between areas" in capsys.readouterr().err
+        assert "csv, excel, datapackage or dcat" in capsys.readouterr().err
 
 
 class TestWriting:

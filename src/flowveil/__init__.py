@@ -38,7 +38,7 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reconstruct import Reconstruction
+    from flowveil._reading import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Trips, read_trips
@@ -65,7 +65,7 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reconstruct": ["Reconstruction"],
+        "_reading": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Trips", "read_trips"],

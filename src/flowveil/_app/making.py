@@ -11,6 +11,7 @@ import numpy as np
 import flowveil as fv
 from flowveil._app.checks import refuse_bombs
 from flowveil._app.words import in_words
+from flowveil._export import find_format
 from flowveil._folder import read_files
 from flowveil._kinds import RECORDS
 from flowveil._report import make_map
@@ -104,7 +105,8 @@ def draw(files: Files, folder: Path, name: str) -> None:
 def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:
     """Write a release in a format of other tools."""
     tell(f"writing {to}")
-    made = fv.export(release, to, Path(folder) / f"flows.{to}" if to in {"gpkg", "omx"} else Path(folder) / to)
+    form = find_format(to)
+    made = fv.export(release, to, Path(folder) / (to if form.files else f"flows{form.ending}"))
     return {"flows": made.flows, "left_out": made.left_out}
 
 

@@ -19,7 +19,7 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an export that is already there.")] = False,
 ) -> None:
-    """Write the flows of a release in a format of other tools."""
+    """Write a release in a format of other tools."""
     exported = fv.export(folder, to, output, overwrite=overwrite)
     if exported.left_out:
         note(

@@ -13,18 +13,30 @@ from flowveil._options import parse_choice
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flowveil._matrices import NoisyRelease
-    from flowveil._release import Release
+    from flowveil._folder import Files
 
-# Format: the module that writes it, and the files of a folder; None: the format is one file.
-_WRITERS: dict[str, tuple[str, tuple[str, ...] | None]] = {
-    "geojson": ("geojson", ("areas.geojson", "flows.geojson")),
-    "gpkg": ("geopackage", None),
-    "flowmap-blue": ("flowmap_blue", ("locations.csv", "flows.csv")),
-    "omx": ("omx", None),
-    "skmob": ("skmob", ("flows.csv", "tessellation.geojson")),
+
+class Format(NamedTuple):
+    """A format of another tool."""
+
+    module: str  # that writes it
+    files: tuple[str, ...]  # of its folder; none: it is one file
+    ending: str = ""  # of its file
+    flows: bool = True  # only flows between areas can be written
+
+
+_TABLES = ("flows.csv", "areas.csv", "members.csv", "cells.csv", "trajectories.csv")  # those that a release has
+FORMATS = {
+    "csv": Format("comma_separated", _TABLES, flows=False),
+    "excel": Format("excel", (), ".xlsx", flows=False),
+    "datapackage": Format("datapackage", ("datapackage.json", *_TABLES), flows=False),
+    "dcat": Format("dcat", (), ".jsonld", flows=False),
+    "geojson": Format("geojson", ("areas.geojson", "flows.geojson")),
+    "gpkg": Format("geopackage", (), ".gpkg"),
+    "flowmap-blue": Format("flowmap_blue", ("locations.csv", "flows.csv")),
+    "omx": Format("omx", (), ".omx"),
+    "skmob": Format("skmob", ("flows.csv", "tessellation.geojson")),
 }
-FORMATS = tuple(_WRITERS)
 
 
 class Export(NamedTuple):
@@ -35,31 +47,30 @@ class Export(NamedTuple):
     """
 
     path: Path
-    flows: int  # written
+    flows: int  # written; of boxes with noise and trajectories: rows
     left_out: int  # flows that the format cannot hold, as an end has no place on the map
 
 
-def export_flows(release: Release | NoisyRelease, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
-    """Write the flows of a release in a format of other tools.
-
-    to: "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
-    "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
-    scikit-mobility's FlowDataFrame and its tessellation).
-    """
-    parse_choice(to, "format", FORMATS)
-    module, names = _WRITERS[to]
-    check = partial(_check_target, path, names, overwrite=overwrite)
+def export_release(files: Files, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
+    """Write a release in a format of other tools: any of `FORMATS`, or of those that hold more than flows."""
+    form = find_format(to)
+    check = partial(_check_target, path, form.files, overwrite=overwrite)
     target = check()
-    tables = read_tables(release)
-    write = import_module(f"flowveil._export.{module}").write
-    with new_file(check) if names is None else new_folder(check, 0o755) as new:
+    tables = read_tables(files)
+    write = import_module(f"flowveil._export.{form.module}").write
+    with new_folder(check, 0o755) if form.files else new_file(check) as new:
         written: int = write(tables, new)
-    return Export(target, written, tables.flows.num_rows - written)
+    return Export(target, written, tables.rows.num_rows - written)
 
 
-def _check_target(path: str | Path, names: tuple[str, ...] | None, *, overwrite: bool) -> Path:
+def find_format(to: str) -> Format:
+    """Return a format by its name, or raise."""
+    return FORMATS[parse_choice(to, "format", tuple(FORMATS))]
+
+
+def _check_target(path: str | Path, names: tuple[str, ...], *, overwrite: bool) -> Path:
     """Return the file or folder to write, or raise if it may not be written."""
-    if names is None:
+    if not names:
         return check_file(path, overwrite=overwrite)
 
     def is_own(folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""GeoPackage: two layers, areas as outlines and flows as lines."""
+"""GeoPackage: two layers, areas as outlines and flows as lines; of zones, a table of the zones of each area."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def write(tables: Tables, path: Path) -> int:
-    """Write the layers `areas` and `flows`; what has no place on the map has a null geometry."""
+    """Write the layers `areas` and `flows`, and the table `members`; what has no place has a null geometry."""
     try:
         import pyogrio  # noqa: PLC0415  an extra
     except ImportError:
@@ -45,6 +45,8 @@ def write(tables: Tables, path: Path) -> int:
             crs="EPSG:4326",
             append=named.exists(),
         )
+    if (members := tables.members) is not None:
+        pyogrio.write_arrow(members, named, layer="members", driver="GPKG", append=True)
     named.rename(path)
     return int(tables.flows.num_rows)
 

@@ -10,24 +10,51 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import REMAINDER, key_columns, most_error
+from flowveil._folder import AREAS, FLOWS, REMAINDER, SIDES, key_columns, most_error
 
 if TYPE_CHECKING:
-    from flowveil._matrices import NoisyRelease
-    from flowveil._release import Release
+    from flowveil._folder import Files, Manifest
 
 OFF_BY = "off_by_at_most"  # column that tells by how much numbers may differ from true ones
 _NEEDED = {"lon": "a center", "geometry": "an outline"}
+_COLUMNS = ("area", "name", "lon", "lat", "tiles", "members", "geometry")
+_MEMBERS = ("area", "zone")
 _MONDAY = datetime(2001, 1, 1, tzinfo=UTC)  # stands for every Monday where a format wants a date
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Flows, areas with both sides joined, and the columns that divide the flows into matrices."""
+    """The main table of a release: flows, boxes or samples; of flows, areas with both sides joined."""
 
-    flows: pa.Table
-    areas: pa.Table  # one row an area: area, name, lon, lat, tiles, geometry
-    keys: list[str]
+    rows: pa.Table
+    areas: pa.Table  # one row an area: area, name, lon, lat, tiles, members where there are zones, geometry
+    keys: list[str]  # columns that divide flows into matrices
+    manifest: Manifest
+    kind: str  # what rows are: flows, cells or trajectories
+
+    @property
+    def flows(self) -> pa.Table:
+        """The rows of a release of flows."""
+        return self.rows
+
+    @property
+    def members(self) -> pa.Table | None:
+        """One row for each zone of each area, None where areas are not made of zones: area, zone."""
+        if "members" not in self.areas.column_names:
+            return None
+        pairs = [(row["area"], zone) for row in self.areas.to_pylist() for zone in row["members"] or []]
+        return pa.table({name: pa.array([pair[at] for pair in pairs], pa.string()) for at, name in enumerate(_MEMBERS)})
+
+    def named_flows(self) -> pa.Table:
+        """Return the flows with the name of each end beside its id, where areas have names."""
+        flows = self.flows
+        name_of = dict(zip(self.areas["area"].to_pylist(), self.areas["name"].to_pylist(), strict=True))
+        for side in SIDES if any(name_of.values()) else ():
+            title = f"{side}_name"
+            if title not in flows.column_names:
+                names = pa.array([name_of.get(area) for area in flows[side].to_pylist()], pa.string())
+                flows = flows.add_column(flows.column_names.index(side) + 1, title, names)
+        return flows
 
     @property
     def marks(self) -> list[str]:
@@ -37,7 +64,7 @@ class Tables:
     def between(self, needed: str) -> pa.Table:
         """Return the flows whose two areas both have a value in a column; raise if that leaves none of them."""
         names = pa.array([row["area"] for row in self.areas.to_pylist() if row[needed] is not None], pa.string())
-        inside = [pc.is_in(self.flows[side], names) for side in ("origin", "destination")]
+        inside = [pc.is_in(self.flows[side], names) for side in SIDES]
         flows = self.flows.filter(pc.and_(*inside))
         if self.flows.num_rows and not flows.num_rows:
             raise _nowhere(f"no flow has {_NEEDED[needed]} at both ends")
@@ -59,27 +86,32 @@ class Tables:
                 )
 
 
-def read_tables(release: Release | NoisyRelease) -> Tables:
-    """Return the flows of a release, and each of its areas once, sorted by id."""
-    flows, areas = release.flows, release.areas
-    keys = key_columns(flows, release.manifest)
-    if error := most_error(release.manifest["promise"]):
+def read_tables(files: Files) -> Tables:
+    """Return the main table of a release; of flows, also each area once, sorted by id."""
+    (name, *_), manifest = files.kind.tables, files.manifest
+    kind, rows = name.removesuffix(".parquet"), files.tables[name]
+    if name != FLOWS:
+        return Tables(rows, pa.table({}), [], manifest, kind)
+    areas = files.tables[AREAS]
+    keys = key_columns(rows, manifest)
+    if error := most_error(manifest["promise"]):
         if OFF_BY in keys:
             raise InputError(
                 f"a group is called {OFF_BY!r}, as the column that says how exact numbers are", "rename it"
             )
-        flows = flows.append_column(OFF_BY, pa.array([error] * flows.num_rows, pa.int64()))
+        rows = rows.append_column(OFF_BY, pa.array([error] * rows.num_rows, pa.int64()))
     first = {name: row for row, name in reversed(list(enumerate(areas["area"].to_pylist())))}
     if "name" not in areas.column_names:  # an older release
         areas = areas.append_column("name", pa.nulls(areas.num_rows, pa.string()))
-    shown = areas.select(["area", "name", "lon", "lat", "tiles", "geometry"])
-    return Tables(flows, shown.take([first[name] for name in sorted(first)]), keys)
+    shown = areas.select([column for column in _COLUMNS if column in areas.column_names])
+    return Tables(rows, shown.take([first[name] for name in sorted(first)]), keys, manifest, kind)
 
 
 def _nowhere(what: str) -> InputError:
     return InputError(
         f"nothing would be written: {what}",
-        "export to omx, which needs no map; or make the release with zones that have shapes (a center is lon and lat)",
+        "export to csv, excel or omx, which need no map; "
+        "or make the release with zones that have shapes (a center is lon and lat)",
     )
 
 

@@ -1,7 +1,7 @@
 """What a release is: the files of its folder and beside it, their kinds, writing them whole, reading with suspicion."""
 
 from flowveil._folder.columns import key_columns
-from flowveil._folder.exactness import most_error
+from flowveil._folder.exactness import check_sums, most_error
 from flowveil._folder.files import (
     check_file,
     check_folder,
@@ -86,6 +86,7 @@ __all__ = [
     "check_file",
     "check_folder",
     "check_kind",
+    "check_sums",
     "check_target",
     "find_kind",
     "find_release",

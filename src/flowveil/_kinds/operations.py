@@ -6,11 +6,12 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
+from flowveil._export import export_release, find_format
 from flowveil._folder import Kind, check_kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
 from flowveil._options import check_path
-from flowveil._reconstruct import reconstruct_flows
+from flowveil._reading import reconstruct_flows
 from flowveil._release import Release
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
     from flowveil._matrices import Answer
     from flowveil._places import NamedPlacesLike, ZonesLike
-    from flowveil._reconstruct import Reconstruction
+    from flowveil._reading import Reconstruction
     from flowveil._trajectories import TrajectoryRelease
     from flowveil._trips import TripsLike
     from flowveil._verify import TrajectoryVerification, Verification
@@ -30,7 +31,7 @@ Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures
 
 # What not every kind of release can do: what a release must be for it, and what to do if it is not.
 _NEEDS = {
-    "export": ("a release of flows", "it has no flows between areas to export; read its Parquet files"),
+    "export": ("a release of flows", "export it to csv, excel, datapackage or dcat"),
     "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
     "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
     "beside": ("a release of flows between crowds", "name one that was made without noise"),
@@ -128,9 +129,11 @@ def evaluate(
 
 
 def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
-    """Write the flows of a release folder in a format of other tools.
+    """Write a release folder in a format of other tools.
 
-    to: "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
+    to: of every kind of release "csv" (a folder of tables), "excel" (a workbook), "datapackage" (the folder of tables
+    with datapackage.json, which describes them) and "dcat" (a description for data portals, in JSON-LD); of flows also
+    "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
     "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
     scikit-mobility's FlowDataFrame and its tessellation).
     path: the file or folder to write. overwrite: replace an export that is there.
@@ -139,9 +142,9 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     >>> sorted(path.name for path in written.path.iterdir())
     ['areas.geojson', 'flows.geojson']
     """
-    content, write = _open(release, "export")
-    written: Export = write(content, to, path, overwrite=overwrite)
-    return written
+    kinds = {Kind.FLOWS, Kind.NOISY_FLOWS} if find_format(to).flows else set(Kind)
+    kind, _ = read_manifest(release, kinds, *_NEEDS["export"])
+    return export_release(RECORDS[kind].read(release).files, to, path, overwrite=overwrite)
 
 
 def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) -> Reconstruction:

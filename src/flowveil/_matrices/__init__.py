@@ -9,7 +9,7 @@ from flowveil._matrices.frames import build_frame_matrix
 from flowveil._matrices.measure import query_errors
 from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.points import CellGrid, Matrix, Points
-from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._matrices.read import read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "build_frame_matrix",
     "build_matrix",
     "build_tile_matrix",
-    "check_sums",
     "choose_noise",
     "count_for_noise",
     "matrix_of_flows",

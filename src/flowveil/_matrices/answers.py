@@ -11,8 +11,7 @@ import shapely
 
 from flowveil._arrays import filled
 from flowveil._errors import InputError
-from flowveil._folder import CELLS
-from flowveil._matrices.read import check_sums
+from flowveil._folder import CELLS, check_sums
 from flowveil._noise import variance
 from flowveil._options import parse_bbox, parse_pairs, shown
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from flowveil._arrays import texts
 from flowveil._errors import InputError
-from flowveil._folder import CELLS, read_audit, remembered
+from flowveil._folder import CELLS, check_sums, read_audit, remembered
 from flowveil._matrices.area_workloads import answer_runs, lay_grid
 from flowveil._matrices.build import DEFAULT_CELLS, build_matrix
 from flowveil._matrices.ladder import runs
-from flowveil._matrices.read import check_sums, read_noisy
+from flowveil._matrices.read import read_noisy
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
 from flowveil._options import parse_bbox, parse_whole

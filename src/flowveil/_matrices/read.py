@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from flowveil._errors import InputError
 from flowveil._folder import Kind, read_files
-from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.release import NoisyRelease
 from flowveil._options import parse_bbox
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from flowveil._folder import Files, Json, Manifest
+    from flowveil._folder import Files, Json
 
 _KINDS = {Kind.NOISY_FLOWS, Kind.CELLS}
 _HINT = "name a folder made with --epsilon (see flowveil methods)"
@@ -29,15 +28,6 @@ def read_noisy(path: str | Path) -> NoisyRelease:
     _check_promise(files.manifest["promise"])
     _check_columns(files)
     return NoisyRelease(files.tables, files.manifest)
-
-
-def check_sums(manifest: Manifest) -> None:
-    """Raise if the counts of a release do not add up, since those below one were left out after the noise."""
-    if manifest.get("method") == LAPLACE:
-        raise InputError(
-            "this release lists only counts above zero, so sums over it are too large",
-            "read its flows one by one, or release with noisy-mosaic to ask for sums",
-        )
 
 
 def _broken(message: str) -> InputError:

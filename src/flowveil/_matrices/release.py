@@ -85,14 +85,15 @@ class NoisyRelease:
         if self.ledger is None:
             raise InputError("a release that was read back cannot be written again", "copy its folder")
         shown = choose_report(self._show, report=report, ground=ground, context=context)
-        return write_folder(path, self._files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
+        return write_folder(path, self.files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline(self._show, self._files)
+        return make_inline(self._show, self.files)
 
     @property
-    def _files(self) -> Files:
+    def files(self) -> Files:
+        """The kind, tables and manifest: what the folder holds, but for its report."""
         kind = Kind.NOISY_FLOWS if FLOWS in self.tables else Kind.CELLS
         return Files(kind, self.tables, self.manifest)
 

@@ -8,7 +8,7 @@ from flowveil._places.gazetteer import Gazetteer, NamedPlacesLike, path_of, read
 from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
-from flowveil._places.id_boxes import boxes_of_ids, lattice_of_runs, runs_of_ids
+from flowveil._places.id_boxes import boxes_of_ids, lattice_of_runs, places_of_points, runs_of_ids
 from flowveil._places.naming import ELSEWHERE_NAME, plain
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
@@ -54,6 +54,7 @@ __all__ = [
     "make_frame",
     "meters_between",
     "path_of",
+    "places_of_points",
     "plain",
     "read_gazetteer",
     "read_sensitive",

@@ -9,12 +9,12 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._places.axial import coordinate_bits, coordinates
-from flowveil._places.h3index import MAX_RESOLUTION
+from flowveil._places.h3index import MAX_RESOLUTION, cells_of_points, digits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import FloatArray, IntArray
 
     Bounds = tuple[tuple[int, int], ...]  # from and to before, by axis
 
@@ -36,6 +36,19 @@ def boxes_of_ids(areas: Sequence[str], resolution: int | None = None) -> tuple[I
     bounds = [_bounds(area, longest, on_lattice=on_lattice) for area in areas]
     edges = np.array(bounds, np.int64).reshape(-1, 3, 2)
     return edges[:, :, 0], edges[:, :, 1]
+
+
+def places_of_points(lon: FloatArray, lat: FloatArray, resolution: int, *, on_lattice: bool) -> IntArray:
+    """Return where the H3 cells of points lie, one row a point: inside the boxes of the areas that hold the cells."""
+    cells = cells_of_points(lon, lat, resolution)
+    base, u, v = coordinates(cells, resolution)
+    if on_lattice:
+        return np.column_stack([base, u, v])
+    place = np.array([_PLACE[str(digit)] for digit in range(7)], np.int64)
+    path = base
+    for level in range(1, resolution + 1):
+        path = 7 * path + place[digits(cells, level)]
+    return np.column_stack([np.zeros(len(cells), np.int64), path * 7 ** (MAX_RESOLUTION - resolution), 0 * path])
 
 
 def runs_of_ids(areas: Sequence[str], resolution: int) -> tuple[IntArray, IntArray]:

@@ -100,12 +100,13 @@ class Release:
         check_target(path, overwrite=overwrite)  # before any work
         private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}
         shown = choose_report(flows_content, report=report, ground=ground, context=context)
-        return write_folder(path, self._files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
+        return write_folder(path, self.files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline(flows_content, self._files)
+        return make_inline(flows_content, self.files)
 
     @property
-    def _files(self) -> Files:
+    def files(self) -> Files:
+        """The kind, tables and manifest: what the folder holds, but for its report."""
         return Files(Kind.FLOWS, {FLOWS: self.flows, AREAS: self.areas}, self.manifest)

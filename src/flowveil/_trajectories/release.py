@@ -102,14 +102,15 @@ class TrajectoryRelease:
         """
         private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
         shown = choose_report(trajectories_content, report=report, ground=ground, context=context)
-        return write_folder(path, self._files, private, overwrite=overwrite, report=shown)
+        return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
-        return make_inline(trajectories_content, self._files)
+        return make_inline(trajectories_content, self.files)
 
     @property
-    def _files(self) -> Files:
+    def files(self) -> Files:
+        """The kind, tables and manifest: what the folder holds, but for its report."""
         return Files(Kind.TRAJECTORIES, {TRAJECTORIES: self.trajectories}, self.manifest)
 
 

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from flowveil._arrays import texts
 from flowveil._errors import InputError
-from flowveil._folder import NOISE, SIDES, TOTAL, key_columns
-from flowveil._matrices import check_sums
+from flowveil._folder import NOISE, SIDES, TOTAL, check_sums, key_columns
 from flowveil._noise import variance
 from flowveil._places import read_zones
-from flowveil._reconstruct.shares import outlined, shares_of_areas
+from flowveil._reading.shares import outlined, shares_of_areas
 from flowveil._remainders import evened
 
 if TYPE_CHECKING:
