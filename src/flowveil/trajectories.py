@@ -2,6 +2,7 @@
 
 from flowveil._trajectories import (
     BASELINES,
+    METHODS,
     VARIANTS,
     Baseline,
     Gap,
@@ -22,6 +23,7 @@ from flowveil._verify import verify_trajectories as verify
 
 __all__ = [
     "BASELINES",
+    "METHODS",
     "VARIANTS",
     "Baseline",
     "Gap",

@@ -12,6 +12,7 @@ import typer
 from flowveil import trajectories as paths
 from flowveil._cli.figures import print_nested
 from flowveil._cli.options import (
+    NUMBER,
     WHOLE,
     Against,
     AsJson,
@@ -30,16 +31,19 @@ from flowveil._cli.options import (
     tell_input,
 )
 from flowveil._cli.terminal import note, print_json, progress
-from flowveil._engine import describe_input
+from flowveil._engine import DUCKDB, check_engine, describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
-from flowveil._options import Keywords, parse_description, parse_support, parse_users
+from flowveil._options import AUTO, Keywords, parse_description, parse_max_suppression, parse_support, parse_users
 from flowveil._report import check_ground
 from flowveil._trajectories import (
     DEFAULT_CAPS,
     DEFAULT_WEIGHTS,
+    GLOVE,
     parse_baseline,
+    parse_blocks,
     parse_grouping,
+    parse_known_points,
     parse_ks,
     parse_min_samples,
 )
@@ -105,6 +109,17 @@ def anonymize(
     description: DescriptionOptions,
     output: Output,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
+    method: Annotated[
+        str, typer.Option(help="glove: k users share whole trajectories; km: any few points fit k users.")
+    ] = GLOVE,
+    known_points: Annotated[
+        int | None,
+        number(parse=parse_known_points, metavar=WHOLE, help="With km: points of a user that may be known; 2."),
+    ] = None,
+    max_suppression: Annotated[
+        float | None,
+        number(parse=parse_max_suppression, metavar=NUMBER, help="With km: largest share of samples left out; 0.5."),
+    ] = None,
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
@@ -114,15 +129,27 @@ def anonymize(
     reshape: Annotated[
         bool, typer.Option(help="Cut samples of a group that overlap in time into disjoint ones.")
     ] = True,
+    blocks: Annotated[
+        str,
+        number(parse=parse_blocks, metavar="N|auto", help="With glove: merge users of so many regions apart; auto."),
+    ] = AUTO,
+    engine: Annotated[str, typer.Option(help="What merges blocks: duckdb (this machine) or spark.")] = DUCKDB,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --engine spark: its cluster, e.g. spark://HOST:PORT.")
+    ] = None,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Merge trajectories with GLOVE until at least k users share each."""
+    """Publish trajectories that k users share, or of which any few points fit k users."""
     check_target(output, overwrite=overwrite)
     check_ground(ground, context, report=report)
     keywords: Keywords = {
+        "method": method,
+        "known_points": known_points,
+        "max_suppression": max_suppression,
+        "blocks": blocks,
         "variant": variant,
         "max_extent": max_extent,
         "max_duration": max_duration,
@@ -131,12 +158,13 @@ def anonymize(
         "memory": samples.memory,
     }
     parse_grouping(k, **keywords)
+    check_engine(engine, master)
     said = given(description)
     parse_description(said, has_unit=True)
     with progress() as doing:
         doing("reading")
         data = samples.read()
-        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
+        release = paths.anonymize(data, k, tell=doing, engine=engine, master=master, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
@@ -257,8 +285,9 @@ def _tell(figures: Mapping[str, object], as_json: bool) -> None:
 
 def _summary(release: paths.TrajectoryRelease) -> str:
     facts = release.audit
+    what = "groups" if "known_points" not in release.manifest["promise"] else "different trajectories"
     return (
-        f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
+        f"{facts['groups']:,} {what} of {facts['users'] - facts['suppressed_users']:,} users"
         f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"
         f"{facts['suppressed_rows'] / facts['rows']:.2%} of {facts['rows']:,} samples suppressed;"
         f" unsupported {facts['unsupported']:.1%} (members who were not seen in a sample)\n"

@@ -32,6 +32,9 @@ class Settings(TypedDict, total=False):
     weights: str
     max_extent: str
     max_duration: str
+    known_points: int
+    max_suppression: float
+    blocks: int
     min_support: int
 
 
@@ -45,7 +48,7 @@ class Spending(TypedDict):
 class Promise(TypedDict, total=False):
     """What a release promises, by kind of promise."""
 
-    kind: str  # k-anonymity or differential-privacy
+    kind: str  # k-anonymity, km-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
     volumes: str  # exact, lower-bound, rounded or perturbed
@@ -74,6 +77,7 @@ class Promise(TypedDict, total=False):
     spans: str
     max_extent: str
     max_duration: str
+    known_points: int  # of a user, that an attacker may know
     min_support: int
 
 

@@ -11,4 +11,5 @@ TIMES = ("time", "time_end")  # the second where steps differ in length
 TOTAL = "total"  # the group of all groups together
 REMAINDER = "remainder"  # column of flows: whether finer flows inside were taken out
 ELSEWHERE = "elsewhere"  # the other end of a flow of trips that were left out
-CROWDS, NOISE = "k-anonymity", "differential-privacy"  # kinds of promises
+# Kinds of promises: crowds, any few points of a user, and noise.
+CROWDS, KNOWN_POINTS, NOISE = "k-anonymity", "km-anonymity", "differential-privacy"

@@ -138,6 +138,12 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     paths = words["counted"] == "users"
     counted = words.get("persons", "users") if paths else words["counted"]
     amount = f"<b>{show(figures[words['counted']])}</b> {escape(counted)}"
+    if "known_points" in promise:
+        crowd, points = words.get("crowd", "users"), promise["known_points"]
+        return (
+            f"{amount}. Any {'point' if points == 1 else f'<b>{points}</b> points'} that somebody knows fit at least "
+            f"<b>{promise['k']}</b> {escape(crowd)}, or none; more points may fit one alone.{_blur(figures)}"
+        )
     if promise["kind"] != "k-anonymity":
         who = "trip" if promise["unit"] == "trip" else words.get("one", "person")
         error = f" \N{PLUS-MINUS SIGN} {show(round(figures['error']))}" if "error" in figures else ""

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from flowveil._options import (
-    check_flag,
-    parse_choice,
-    parse_description,
-    parse_memory,
-    parse_meters,
-    parse_minutes,
-    parse_support,
-    parse_users,
-)
-from flowveil._trajectories.glove import VARIANTS, glove
+from flowveil._engine import DUCKDB, check_engine, choose_spread
+from flowveil._errors import InputError
+from flowveil._options import AUTO, parse_description
+from flowveil._trajectories.blocks import glove_in_blocks
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
+from flowveil._trajectories.known_points import protect_points
+from flowveil._trajectories.options import GLOVE, KM, parse_grouping
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
@@ -25,42 +20,11 @@ if TYPE_CHECKING:
 
     from flowveil._engine import Readable
     from flowveil._options import DescriptionOptions
+    from flowveil._processes import Spread
+    from flowveil._trajectories.glove import Grouping
+    from flowveil._trajectories.options import GroupingOptions
 
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
-
-
-class GroupingOptions(NamedTuple):
-    """What is asked of groups of users."""
-
-    k: int
-    variant: str
-    meters: float | None
-    minutes: float | None
-    min_support: int
-    reshape: bool
-    memory: int | None  # bytes
-
-
-def parse_grouping(
-    k: int = 10,
-    *,
-    variant: str = "strict",
-    max_extent: str | None = None,
-    max_duration: str | None = None,
-    min_support: int = 1,
-    reshape: bool = True,
-    memory: str | int | None = None,
-) -> GroupingOptions:
-    """Return what is asked of groups, or raise on what no samples could fulfill."""
-    return GroupingOptions(
-        parse_users(k),
-        parse_choice(variant, "variant", VARIANTS),
-        None if max_extent is None else parse_meters(max_extent),
-        None if max_duration is None else parse_minutes(max_duration),
-        parse_support(min_support),
-        check_flag(reshape, "reshape"),
-        None if memory is None else parse_memory(memory),
-    )
 
 
 def anonymize(
@@ -68,11 +32,17 @@ def anonymize(
     k: int = 10,
     *,
     bbox: str | Iterable[float] | None = None,
+    method: str = GLOVE,
     variant: str = "strict",
     max_extent: str | None = None,
     max_duration: str | None = None,
     min_support: int = 1,
     reshape: bool = True,
+    known_points: int | None = None,
+    max_suppression: float | None = None,
+    blocks: int | str = AUTO,
+    engine: str = DUCKDB,
+    master: str | None = None,
     step: str = DEFAULT_STEP,
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
@@ -83,13 +53,18 @@ def anonymize(
     tell: Callable[[str], None] = lambda _: None,
     **description: Unpack[DescriptionOptions],
 ) -> TrajectoryRelease:
-    """Merge trajectories with GLOVE until at least k users share each of them.
+    """Publish trajectories that at least k users share, or of which any few points fit at least k users.
 
-    source: what `read_trajectories` takes or returns; bbox: a public box in degrees. variant: strict, absorb or loose.
+    source: what `read_trajectories` takes or returns; bbox: a public box in degrees.
+    method: glove merges whole trajectories until k users share each. km publishes every user's own, in which whoever
+    knows `known_points` points (2 by default) finds k users or none. variant, of glove: strict, absorb or loose.
     max_extent, max_duration: suppress samples larger than this, e.g. "15km" and "6h"; by default none are.
     min_support: suppress samples in which fewer members of their group were seen; by default one is enough.
     reshape: cut samples of a group that overlap in time into disjoint ones, as the paper does; False: leave them, which
     keeps places finer and time spans longer.
+    max_suppression, of km: the largest share of samples that may be left out, 0.5 by default.
+    blocks, of glove: users of one region and time are merged with each other only, in so many blocks; auto takes one
+    for up to 10,000 users, which is exact. engine, master: where blocks are merged, as for `anonymize` of flows.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
     step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
@@ -102,13 +77,20 @@ def anonymize(
     """
     asked = parse_grouping(
         k,
+        method=method,
         variant=variant,
         max_extent=max_extent,
         max_duration=max_duration,
         min_support=min_support,
         reshape=reshape,
+        known_points=known_points,
+        max_suppression=max_suppression,
+        blocks=blocks,
         memory=memory,
     )
+    check_engine(engine, master)
+    if asked.method == KM and engine != DUCKDB:
+        raise InputError("the method km counts all users together, on this machine", "leave out --engine")
     said = parse_description(description, has_unit=True)
     tell("reading")
     if isinstance(source, Trajectories):
@@ -125,13 +107,39 @@ def anonymize(
             min_samples=min_samples,
             memory=asked.memory,
         )
+    grouping = _make_groups(trajectories, asked, choose_spread(engine, master), tell)
+    typed = asked.typed(max_extent, max_duration)
+    release = make_release(trajectories, grouping, asked.method, typed, asked.k, said)
+    if variant == "loose":
+        release.audit["notes"].append(LOOSE_WARNING)
+    return release
+
+
+def _make_groups(
+    trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]
+) -> Grouping:
+    """Group users with the method that was asked for."""
     grid = trajectories.grid
-    grouping = glove(
+    max_extent = None if asked.meters is None else int(asked.meters // grid.meters)
+    max_duration = None if asked.minutes is None else int(asked.minutes // grid.minutes)
+    if asked.known_points is not None and asked.max_suppression is not None:
+        return protect_points(
+            trajectories,
+            asked.k,
+            asked.known_points,
+            max_suppression=asked.max_suppression,
+            max_extent=max_extent,
+            max_duration=max_duration,
+            tell=tell,
+        )
+    grouping = glove_in_blocks(
         trajectories,
         asked.k,
-        variant,
-        max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
-        max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
+        asked.variant,
+        asked.blocks,
+        spread,
+        max_extent=max_extent,
+        max_duration=max_duration,
         reshape=asked.reshape,
         memory=asked.memory,
         tell=tell,
@@ -139,11 +147,4 @@ def anonymize(
     if asked.min_support > 1:
         tell("counting who was seen where")
         grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
-    least = asked.min_support if asked.min_support > 1 else None
-    typed = {"variant": variant, "max_extent": max_extent, "max_duration": max_duration, "min_support": least}
-    typed["reshape"] = None if asked.reshape else False
-    given = {name: value for name, value in typed.items() if value is not None}
-    release = make_release(trajectories, grouping, given, asked.k, said)
-    if variant == "loose":
-        release.audit["notes"].append(LOOSE_WARNING)
-    return release
+    return grouping

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,20 +26,21 @@ from flowveil._folder import (
 )
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.manifest import make_manifest
+from flowveil._trajectories.options import KM
 from flowveil._trajectories.support import find_held
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
-    from flowveil._folder import Description, Promise, Settings
     from flowveil._places import ZonesLike
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
-_THRESHOLDS = ("max_extent", "max_duration", "min_support")  # options by which samples are suppressed
+_THRESHOLDS = ("max_extent", "max_duration", "min_support", "known_points", "max_suppression")  # may suppress samples
+_SIGN = np.uint64(1 << 63)
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
-_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 _TIMES = pa.timestamp("us", tz="UTC")
 _KINDS: dict[str, pa.DataType] = {
@@ -117,12 +117,13 @@ class TrajectoryRelease:
 def make_release(
     trajectories: Trajectories,
     grouping: Grouping,
-    options: dict[str, str | int | bool],
+    method: str,
+    options: dict[str, str | int | float | bool],
     k: int,
     description: dict[str, str] | None = None,
 ) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
-    if any(len(group.members) < k for group in grouping.groups):
+    if method != KM and any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
     order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
     groups = [grouping.groups[number] for number in order]
@@ -151,7 +152,7 @@ def make_release(
     )
     return TrajectoryRelease(
         table,
-        _manifest(trajectories, options, k, description or {}),
+        make_manifest(trajectories, method, options, k, description or {}),
         members,
         _audit(trajectories, grouping, int(kept.sum()), _unsupported(table)),
     )
@@ -179,8 +180,10 @@ def read_release(path: str | Path) -> TrajectoryRelease:
 
 
 def _content(grouping: Grouping, number: int) -> tuple[object, ...]:
+    """Return what a group is sorted by: its samples, in bytes that compare as their numbers do, then its members."""
     group = grouping.groups[number]
-    return group.samples.T.tolist(), len(group.members), group.members.tolist()
+    samples = np.ascontiguousarray(group.samples.T).view(np.uint64) ^ _SIGN
+    return samples.astype(">u8").tobytes(), len(group.members), group.members.tolist()
 
 
 def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int], support: list[IntArray]) -> pa.Table:
@@ -225,49 +228,6 @@ def _check_presence(seen: list[IntArray], least: int) -> None:
     if any((part < least).any() for part in seen):
         who = "nobody was" if least == 1 else f"fewer than {least} users were"
         raise PromiseError(f"a sample would be published in which {who} seen", "this is a bug: please report it")
-
-
-def _manifest(
-    trajectories: Trajectories, options: dict[str, str | int | bool], k: int, description: dict[str, str]
-) -> Manifest:
-    promise: Promise = {
-        "kind": "k-anonymity",
-        "k": k,
-        "unit": "user",
-        "records": "trajectories",
-        "samples": "generalized",
-    }
-    asked = cast("Promise", {name: options[name] for name in _THRESHOLDS if name in options})
-    promise |= asked
-    if options.get("reshape") is False:
-        promise["spans"] = "overlapping"
-    manifest: Manifest = {
-        "format": Kind.TRAJECTORIES.format,
-        "software": f"flowveil {version('flowveil')}",
-        "method": "glove",
-        "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
-        "promise": promise,
-        "promise_text": promise_text(promise, description.get("unit_label", "users")),
-        "absence": _ABSENCE,
-    }
-    if description:
-        manifest["description"] = cast("Description", description)
-    return manifest
-
-
-def promise_text(promise: Promise, label: str = "users") -> str:
-    """Say the promise in plain words; label: what users are."""
-    least = promise.get("min_support", 1)
-    seen = f"one of its {label} was" if least == 1 else f"{least} of its {label} were"
-    text = (
-        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
-        f"In every box and time span of a trajectory at least {seen} seen; "
-        "not all of them need to have been, and its support says how many were. "
-        "Nobody's samples are in two trajectories."
-    )
-    if promise.get("spans") == "overlapping":
-        text += " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
-    return text
 
 
 def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupported: float) -> Audit:

@@ -17,6 +17,7 @@ from flowveil._trips import open_samples
 from flowveil._verify.broken import broken
 from flowveil._verify.forest import NONE
 from flowveil._verify.results import TrajectoryVerification
+from flowveil._verify.shared_points import check_shared_points
 from flowveil._verify.trajectory_tables import Boxes, read_trajectory_tables
 from flowveil._verify.written import check_written, load_manifest
 
@@ -58,18 +59,19 @@ def verify_trajectories(
     _check_groups(tables, boxes)
     _check_edges(tables, boxes)
     _check_thresholds(tables, boxes)
+    if tables.known_points is not None:
+        check_shared_points(boxes, tables.k, tables.known_points)
     unsupported = _check_samples(tables, boxes, source.read())
     load_manifest(find_release(path))
     return TrajectoryVerification(
         checks=(
             "the folder holds the listed files, columns and keys, and nothing else",
-            f"every group has rows of at least {tables.k} users, and nobody is in two groups",
+            _crowds_in_words(tables),
             "the samples of a group are "
             + ("" if tables.overlapping else "disjoint, ")
             + "in order, and on the edges of the grid",
             "every input row of a member is kept in a sample or counted as suppressed",
-            "every sample holds a kept row of "
-            + ("a member" if tables.min_support == 1 else f"at least {tables.min_support} members"),
+            f"every sample holds a kept row of {_support_in_words(tables)}",
             "every sample has the support that it says",
             "no sample is over a threshold",
             *((CHECKED_REPORT,) if check_report(path, trajectories_content, context) else ()),
@@ -83,12 +85,27 @@ def verify_trajectories(
     )
 
 
+def _crowds_in_words(release: TrajectoryTables) -> str:
+    if release.known_points is None:
+        return f"every group has rows of at least {release.k} users, and nobody is in two groups"
+    return (
+        f"every set of at most {release.known_points} samples is in the trajectories of at least {release.k} users, "
+        "different samples do not overlap, and nobody is in two groups"
+    )
+
+
+def _support_in_words(release: TrajectoryTables) -> str:
+    if release.known_points is not None:
+        return "every member"
+    return "a member" if release.min_support == 1 else f"at least {release.min_support} members"
+
+
 def _check_groups(release: TrajectoryTables, boxes: Boxes) -> None:
     """Check that groups have one size, k or more, and as many members; and that nobody is in two."""
     if (boxes.size != boxes.sizes[boxes.group]).any():
         raise broken("a group has several sizes")
-    if (boxes.sizes < release.k).any():
-        raise broken(f"a group has fewer than {release.k} users")
+    if (boxes.sizes < release.least_users).any():
+        raise broken(f"a group has fewer than {release.least_users} users")
     users = release.members["user_id"].to_pylist()
     if None in users or len(set(users)) != len(users):
         raise broken("a user is listed twice")
@@ -168,6 +185,8 @@ def _check_support(
         raise broken("nobody of its group was seen in a sample")
     if (most < release.min_support).any():
         raise broken(f"fewer than {release.min_support} users of its group were seen in a sample")
+    if release.known_points is not None and (most < boxes.size).any():
+        raise broken("a user was not seen in a sample of the own trajectory")
     if (boxes.support < least).any() or (boxes.support > most).any():
         raise broken("the support of a sample is not the number of its users who were seen in it")
     return 1 - int(most.sum()) / int(boxes.size.sum())
@@ -193,7 +212,10 @@ def _check_kept(
         raise broken("a member's rows lie outside of the samples that should hold them")
     if (kept + suppressed != rows).any():
         raise broken("kept and suppressed rows of a user do not add up to the input")
+    if suppressed.sum() > release.max_suppression * rows.sum() + 1e-6:
+        raise broken(f"more than {release.max_suppression:.0%} of rows were left out")
     limited = release.max_extent is not None or release.max_duration is not None or release.min_support > 1
+    limited |= release.known_points is not None
     if not limited and (kept[groups != NONE] != rows[groups != NONE]).any():
         raise broken("rows of a member are missing though no threshold was promised")
 
@@ -201,8 +223,8 @@ def _check_kept(
 def _check_people(release: TrajectoryTables, boxes: Boxes, user: IntArray, group: IntArray) -> None:
     """Count the users who are really there: user and group of each input row that lies in a sample of its group."""
     people = np.bincount(np.unique(np.stack([user, group]), axis=1)[1], minlength=len(boxes.sizes))
-    if (people < release.k).any():
-        raise broken(f"fewer than {release.k} users have a row in the samples of a group")
+    if (people < release.least_users).any():
+        raise broken(f"fewer than {release.least_users} users have a row in the samples of a group")
     if (people != boxes.sizes).any():
         raise broken("a group counts users who have no row in its samples")
 

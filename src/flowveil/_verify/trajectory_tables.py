@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FORMAT = "flowveil-trajectories/1"
-_METHOD = "glove"
+_METHODS = {"k-anonymity": "glove", "km-anonymity": "km"}  # by kind of promise
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
-_MORE_OPTIONS = ("variant", "max_extent", "max_duration", "min_support", "reshape", "caps", "weights")
+_OF_GLOVE = ("variant", "min_support", "reshape", "blocks")
+_MORE_OPTIONS = (*_OF_GLOVE, "max_extent", "max_duration", "caps", "weights", "known_points", "max_suppression")
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans")
-_SAID = {"kind": "k-anonymity", "unit": "user", "records": "trajectories", "samples": "generalized"}
+_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans", "known_points", "max_suppression")
+_MOST_KNOWN_POINTS = 6
+_SAID = {"unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
 _VARIANTS = ("strict", "absorb", "loose")
 _STEEPEST_PARALLEL = 80  # degrees
@@ -65,13 +67,29 @@ class TrajectoryTables:
 
     @property
     def k(self) -> int:
-        """The users that every group must have."""
+        """The users who must share a trajectory, or fit known points."""
         return int(self.manifest["promise"]["k"])
 
     @property
     def min_support(self) -> int:
         """The members that must have been seen in every sample."""
         return int(self.manifest["promise"].get("min_support", 1))
+
+    @property
+    def known_points(self) -> int | None:
+        """The points of a user that an attacker may know, None where whole trajectories are shared."""
+        points = self.manifest["promise"].get("known_points")
+        return None if points is None else int(points)
+
+    @property
+    def least_users(self) -> int:
+        """The users that every group must have."""
+        return self.k if self.known_points is None else 1
+
+    @property
+    def max_suppression(self) -> float:
+        """The largest share of rows that may be left out."""
+        return float(self.manifest["promise"].get("max_suppression", 1.0))
 
     @property
     def overlapping(self) -> bool:
@@ -181,20 +199,35 @@ def _check_manifest(release: TrajectoryTables) -> None:
     asked = promise.get("min_support", 2)
     if promise.get("min_support") != options.get("min_support") or not _is_whole(asked, 2):
         raise broken("'min_support' of the promise is not a number of users, 2 or more, or the options have another")
-    if ("spans" in promise) != release.overlapping or ("reshape" in options) != release.overlapping:
-        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
-    if options.get("reshape", False) is not False:
-        raise broken("'reshape' of the manifest is not what may be typed")
-    k = promise["k"]
+    _check_kind(release)
     label = check_description(manifest, has_unit=True) or "users"
-    if not _is_whole(k, 2) or {name: promise[name] for name in _SAID} != _SAID:
-        raise broken("the promise is not a promise of k-anonymity")
-    if manifest["promise_text"] != trajectories_promise_in_words(
-        k, label, release.min_support, overlapping=release.overlapping
-    ):
+    if manifest["promise_text"] != trajectories_promise_in_words(promise, label, overlapping=release.overlapping):
         raise broken("'promise_text' of the manifest does not say what the promise says")
-    if manifest["method"] != _METHOD or manifest["absence"] != TRAJECTORIES_ABSENCE:
+    if manifest["method"] != _METHODS[promise["kind"]] or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
+
+
+def _check_kind(release: TrajectoryTables) -> None:
+    """Check what kind of promise it is, and that options say the same."""
+    options, promise = release.options, release.manifest["promise"]
+    if not _is_whole(promise["k"], 2) or {name: promise[name] for name in _SAID} != _SAID:
+        raise broken("the promise is not one about users and their trajectories")
+    of_points = promise["kind"] == "km-anonymity"
+    if promise["kind"] not in _METHODS or ("known_points" in promise) != of_points:
+        raise broken("the promise is neither one of k-anonymity nor of km-anonymity")
+    if ("spans" in promise) != release.overlapping or ("reshape" in options or of_points) != release.overlapping:
+        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
+    if of_points and set(_OF_GLOVE) & set(options):
+        raise broken("the manifest has options of another method")
+    if options.get("reshape", False) is not False or not _is_whole(options.get("blocks", 1), 1):
+        raise broken("'reshape' or 'blocks' of the manifest is not what may be typed")
+    for name in ("known_points", "max_suppression"):
+        if (name in promise) != of_points or promise.get(name) != options.get(name):
+            raise broken(f"{name!r} of the promise is missing, or the options have another")
+    if of_points and not (_is_whole(promise["known_points"], 1) and promise["known_points"] <= _MOST_KNOWN_POINTS):
+        raise broken("'known_points' of the promise is not a number of points")
+    if of_points and not (type(promise["max_suppression"]) in {int, float} and 0 <= promise["max_suppression"] <= 1):
+        raise broken("'max_suppression' of the promise is not a share")
 
 
 def _check_grid(options: dict[str, Json]) -> None:

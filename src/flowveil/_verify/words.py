@@ -148,12 +148,20 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1, *, overlapping: bool = False) -> str:
+def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users", *, overlapping: bool = False) -> str:
     """Return the promise of a release of trajectories in plain words.
 
-    label: what the publisher calls users; least: how many of them were seen in every sample; overlapping: whether
-    samples of a group may share time.
+    label: what the publisher calls users; overlapping: whether samples of a group may share time.
     """
+    k, points, least = promise["k"], promise.get("known_points"), promise.get("min_support", 1)
+    if points is not None:
+        known = f"at most {points} points" if points > 1 else "one point"
+        return (
+            f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
+            f"those of at least {k} {label} do. A trajectory may be that of one of the {label} alone, who was seen in "
+            "all of its boxes and time spans: whoever knows more points may recognize it. At most "
+            f"{promise['max_suppression']:.0%} of all samples were left out."
+        )
     some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
