@@ -49,10 +49,8 @@ def best_of_all(chooser, users, price):
     def best(first):
         if first == len(moments):
             return 0
-        options = [best(first + 1)]
-        for last in range(first, len(moments)):
-            if (value := earned(first, last)) is not None:
-                options.append(value + best(last + 1))
+        ways = [(earned(first, last), last) for last in range(first, len(moments))]
+        options = [best(first + 1), *(value + best(last + 1) for value, last in ways if value is not None)]
         return max(options)
 
     return best(0)

@@ -17,6 +17,7 @@ from flowveil._cli import (
     export,
     frontier,
     methods,
+    path_frontier,
     query,
     reconstruct,
     report,
@@ -51,6 +52,7 @@ app.command("export")(export.export)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)
+trajectories.app.command("frontier")(path_frontier.frontier)
 app.add_typer(trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.

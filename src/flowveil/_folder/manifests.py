@@ -36,6 +36,10 @@ class Settings(TypedDict, total=False):
     max_suppression: float
     blocks: int
     min_support: int
+    complete_support: bool
+    price: float
+    max_mean_extent: str
+    max_mean_duration: str
 
 
 class Spending(TypedDict):
@@ -75,6 +79,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    support: str  # complete: every member was seen in every sample
     max_extent: str
     max_duration: str
     known_points: int  # of a user, that an attacker may know
@@ -142,4 +147,5 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    price: float  # of a sample, as it was given or found
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

@@ -1,20 +1,24 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
-from flowveil._trajectories.anonymization import anonymize
+from flowveil._trajectories.anonymization import anonymize, frontier
 from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
+from flowveil._trajectories.frontier import DEFAULT_POINTS, TrajectoryFrontier, parse_path_points
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid
-from flowveil._trajectories.options import GLOVE, METHODS, parse_blocks, parse_grouping, parse_known_points
+from flowveil._trajectories.options import GATHER, GLOVE, METHODS, parse_blocks, parse_grouping, parse_known_points
 from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
+from flowveil._trajectories.steering import parse_price
 
 __all__ = [
     "BASELINES",
     "DEFAULT_CAPS",
+    "DEFAULT_POINTS",
     "DEFAULT_WEIGHTS",
+    "GATHER",
     "GLOVE",
     "METHODS",
     "VARIANTS",
@@ -24,10 +28,12 @@ __all__ = [
     "Grid",
     "Trajectories",
     "TrajectoryEvaluation",
+    "TrajectoryFrontier",
     "TrajectoryRelease",
     "anonymize",
     "baseline",
     "evaluate",
+    "frontier",
     "gap",
     "make_grid",
     "parse_baseline",
@@ -36,6 +42,8 @@ __all__ = [
     "parse_known_points",
     "parse_ks",
     "parse_min_samples",
+    "parse_path_points",
+    "parse_price",
     "read_release",
     "read_trajectories",
 ]

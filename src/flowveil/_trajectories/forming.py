@@ -129,6 +129,26 @@ def nearest_groups(ties: Ties, user: int, group: IntArray, score: IntArray) -> I
 
 
 @compiled
+def _try_group(
+    paths: Paths, terms: Terms, crowds: Crowds, user: int, one: int, trial: IntArray, room: Room, best: IntArray
+) -> None:
+    """Write the best exchange of a user with a member of a group, if it is better than what is there."""
+    members, earned, group = crowds
+    own, k = group[user], members.shape[1]
+    for place in range(k):
+        other = members[one, place]
+        for spot in range(k):
+            trial[spot] = user if spot == place else members[one, spot]
+        rise = gain(paths, trial, terms, room) - earned[one]
+        if own >= 0:
+            for spot in range(k):
+                trial[spot] = other if members[own, spot] == user else members[own, spot]
+            rise += gain(paths, trial, terms, room) - earned[own]
+        if rise > best[0, user]:
+            best[0, user], best[1, user] = rise, other
+
+
+@compiled
 def find_exchanges(
     paths: Paths,
     terms: Terms,
@@ -143,38 +163,16 @@ def find_exchanges(
 
     changed: by group; what was found before stands where nothing has changed. At first all have.
     """
-    members, earned, group = crowds
-    k = members.shape[1]
-    score = np.zeros(len(earned), np.int64)
-    here, there = np.empty(k, np.int64), np.empty(k, np.int64)
+    group = crowds.group
+    score, trial = np.zeros(len(crowds.gain), np.int64), np.empty(crowds.members.shape[1], np.int64)
     for user in range(share[0], len(group), share[1]):
-        near = nearest_groups(ties, user, group, score)
         own, found = group[user], best[1, user]
         again = (own >= 0 and changed[own]) or (found >= 0 and (group[found] < 0 or changed[group[found]]))
         if again:
             best[0, user], best[1, user] = 0, -1
-        mine = np.int64(-1)
-        if own >= 0:
-            for place in range(k):
-                here[place] = members[own, place]
-                if here[place] == user:
-                    mine = place
-        for one in near:
-            if not (again or changed[one]):
-                continue
-            for place in range(k):
-                there[place] = members[one, place]
-            for place in range(k):
-                other = there[place]
-                there[place] = user
-                rise = gain(paths, there, terms, room) - earned[one]
-                there[place] = other
-                if own >= 0:
-                    here[mine] = other
-                    rise += gain(paths, here, terms, room) - earned[own]
-                    here[mine] = user
-                if rise > best[0, user]:
-                    best[0, user], best[1, user] = rise, other
+        for one in nearest_groups(ties, user, group, score):
+            if again or changed[one]:
+                _try_group(paths, terms, crowds, user, one, trial, room, best)
 
 
 @compiled

@@ -6,56 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError, PromiseError
-from flowveil._trajectories.choice import Chooser
-from flowveil._trajectories.steering import steer
+from flowveil._errors import PromiseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._trajectories.choice import Outcome
+    from flowveil._trajectories.choice import Chooser, Outcome
     from flowveil._trajectories.inner import Terms
     from flowveil._trajectories.neighbors import Workers
     from flowveil._trajectories.pairs import Partners, Ties
-    from flowveil._trajectories.read import Trajectories
-    from flowveil._trajectories.steering import Steering
 
-VARIANTS = ("strict", "absorb")
 # Groups start from partners at a price of at most 1: a box beyond GLOVE's caps says nothing of who belongs together.
 _LARGEST_START = 1.0
 _LADDER = 8  # users whom that leaves alone look for partners at a price so many times as high, and so on
-
-
-def gather(
-    trajectories: Trajectories,
-    k: int,
-    asked: Steering,
-    variant: str = "strict",
-    *,
-    max_extent: int | None = None,
-    max_duration: int | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Outcome:
-    """Group users so that at least k share each trajectory, and every member was seen in every sample.
-
-    asked: the price of a sample, or what it has to meet. variant: strict (groups of k) or absorb (who is left joins a
-    group that earns more with them). max_extent, max_duration: largest edge in cells and length in steps of a sample.
-    """
-    if variant not in VARIANTS:
-        raise InputError(
-            f"gather has no variant {variant!r}",
-            "give strict or absorb: loose lets finished groups merge, and groups of gather are never merged",
-        )
-    if len(trajectories) < k:
-        raise PromiseError(
-            f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users or a lower k"
-        )
-    former = Former(Chooser(trajectories, max_extent, max_duration), k, absorb=variant == "absorb", tell=tell)
-    try:
-        return steer(asked, former.chooser, former.form, len(trajectories) if former.absorb else k)
-    finally:
-        former.close()
 
 
 class Former:
@@ -64,8 +28,13 @@ class Former:
     def __init__(
         self, chooser: Chooser, k: int, *, absorb: bool = False, tell: Callable[[str], None] = lambda _: None
     ) -> None:
+        """Form groups of k, or of more where absorb lets users who are left join those that earn more with them."""
         from flowveil._trajectories.neighbors import Workers  # noqa: PLC0415  numba is slow to import
 
+        users = len(chooser.trajectories)
+        if users < k:
+            raise PromiseError(f"there are only {users} users, fewer than k = {k}", "give more users or a lower k")
+        self.most_users = users if absorb else k
         self.chooser, self.k, self.absorb, self.tell = chooser, k, absorb, tell
         self.workers: Workers = Workers()
         self.known: dict[int, Partners] = {}  # by power of two

@@ -37,12 +37,13 @@ class Group:
 
 @dataclass(eq=False)
 class Grouping:
-    """The groups that GLOVE makes, and what it left out."""
+    """The groups that a method makes, and what it left out."""
 
     groups: list[Group] = field(default_factory=list)
     suppressed_users: list[int] = field(default_factory=list)  # ranks
     left_users: list[int] = field(default_factory=list)  # those of them whom nobody was left for
     merges: list[tuple[float, int, int]] = field(default_factory=list)  # stretch and ids, in the order they were made
+    price: float | None = None  # of a sample, where samples were chosen by what they earn
 
 
 @dataclass(eq=False)

@@ -1,9 +1,9 @@
 """Compiled inner program of gather: the best set of boxes of a group at a price, exactly (docs/trajectories.md).
 
-All numbers are whole. A box costs what GLOVE's stretch would charge it: `by_space` a cell of width and height, `by_time`
-a step of time, as in `kernels`; times `SCALE`, so that prices are finer than costs. A row that is kept earns the
-price, and pays the cost of its box. A box grows with every sample it takes in, hence so does its cost: a search ends
-where the cost reaches the price.
+All numbers are whole. A box costs what GLOVE's stretch would charge it: `by_space` a cell of width and height,
+`by_time` a step of time, as in `kernels`; times `SCALE`, so that prices are finer than costs. A row that is kept earns
+the price, and pays the cost of its box. A box grows with every sample it takes in, hence so does its cost: a search
+ends where the cost reaches the price.
 """
 
 from __future__ import annotations

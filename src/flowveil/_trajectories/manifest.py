@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
 from flowveil._folder import CROWDS, KNOWN_POINTS, Kind, Manifest
-from flowveil._trajectories.options import KM
+from flowveil._trajectories.options import GATHER, KM
 
 if TYPE_CHECKING:
     from flowveil._folder import Description, Promise, Settings
@@ -35,6 +35,8 @@ def make_manifest(
     promise |= asked
     if method == KM or options.get("reshape") is False:
         promise["spans"] = "overlapping"
+    if is_complete(method, options):
+        promise["support"] = "complete"
     manifest: Manifest = {
         "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
@@ -49,10 +51,17 @@ def make_manifest(
     return manifest
 
 
+def is_complete(method: str, options: dict[str, str | int | float | bool]) -> bool:
+    """Whether every member of a group was seen in every sample."""
+    return method == GATHER or bool(options.get("complete_support"))
+
+
 def promise_text(promise: Promise, label: str = "users") -> str:
     """Say the promise in plain words; label: what users are."""
     if promise["kind"] == KNOWN_POINTS:
         return _points_text(promise, label)
+    if "support" in promise:
+        return _complete_text(promise, label)
     least = promise.get("min_support", 1)
     seen = f"one of its {label} was" if least == 1 else f"{least} of its {label} were"
     text = (
@@ -75,3 +84,15 @@ def _points_text(promise: Promise, label: str) -> str:
         "seen in all of its boxes and time spans: whoever knows more points may recognize it. "
         f"At most {promise['max_suppression']:.0%} of all samples were left out."
     )
+
+
+def _complete_text(promise: Promise, label: str) -> str:
+    least = promise.get("min_support")
+    text = (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
+        f"In every box and time span of a trajectory all of its {label} were seen"
+        f"{'' if least is None else f', at least {least}'}. Nobody's samples are in two trajectories."
+    )
+    if "max_suppression" in promise:
+        text += f" At most {100 * promise['max_suppression']:.10g} % of all samples were left out."
+    return text

@@ -32,6 +32,10 @@ class Steering(NamedTuple):
         """Whether anything is asked."""
         return any(value is not None for value in self)
 
+    def or_default(self) -> Steering:
+        """Return this, or the usual budget where nothing is asked."""
+        return self if self.typed() else self._replace(max_suppression=DEFAULT_SUPPRESSION)
+
 
 def parse_steering(
     price: object = None,

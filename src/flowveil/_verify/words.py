@@ -162,6 +162,8 @@ def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users"
             "all of its boxes and time spans: whoever knows more points may recognize it. At most "
             f"{promise['max_suppression']:.0%} of all samples were left out."
         )
+    if "support" in promise:
+        return _complete_in_words(promise, label)
     some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
@@ -170,3 +172,13 @@ def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users"
         + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
         * overlapping
     )
+
+
+def _complete_in_words(promise: dict[str, Json], label: str) -> str:
+    some = f", at least {promise['min_support']}" if "min_support" in promise else ""
+    left = promise.get("max_suppression")
+    return (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
+        f"every box and time span of a trajectory all of its {label} were seen{some}. Nobody's samples are in two "
+        "trajectories."
+    ) + ("" if left is None else f" At most {100 * left:.10g} % of all samples were left out.")
