@@ -27,6 +27,7 @@ NAMES = [
     "thresholds",
     "gather",
     "recount",
+    "known_points",
     "memory",
     "map",
     "frames",

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._errors import InputError
-from flowveil._folder import remembered
+from flowveil._folder import KNOWN_POINTS, remembered
 from flowveil._risk.finding import BREAKS, HOLDS, TELLS, Finding
 from flowveil._trajectories import read_release
 from flowveil._trips import Trips, open_samples
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 _FUZZ = 1e-9  # degrees: points on an edge may be rounded to either side
 
 
-def find_support(case: Case) -> Finding:
+def find_support(case: Case) -> Finding | None:
     """Count the samples in which fewer than k of their users were seen, from raw rows and the members file."""
     release = read_release(case.folder)
     promise = release.manifest["promise"]
+    if promise["kind"] == KNOWN_POINTS:  # trajectories of single users: what they share is in the attack on points
+        return None
     k, least = promise["k"], promise.get("min_support", 1)
     support = count_support(case, release)
     sizes = release.trajectories["size"].to_numpy()

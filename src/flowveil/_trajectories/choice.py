@@ -56,7 +56,7 @@ class Chooser:
         """The largest price at which no box pays, not even one of a single cell and step."""
         from flowveil._trajectories.inner import SCALE  # noqa: PLC0415  numba is slow to import
 
-        return SCALE * (2 * self.by_space + self.by_time)
+        return int(SCALE * (2 * self.by_space + self.by_time))
 
     def most(self, users: int) -> int:
         """Return a price at which groups of so many users keep all they can: one row earns more than any box costs."""
@@ -67,7 +67,7 @@ class Chooser:
         cost = self.by_space * (wide + tall) + self.by_time * min(int(np.ptp(paths.t)) + 1, self.max_duration)
         by_user = np.sort(np.add.reduceat(paths.rows, paths.start[:-1]))[::-1]
         rows = int(by_user[:users].sum())
-        return min(SCALE * cost * (rows + 1), NO_LIMIT // (rows + 1))
+        return int(min(SCALE * cost * (rows + 1), NO_LIMIT // (rows + 1)))
 
     def terms(self, price: int) -> Terms:
         """Return what boxes earn and cost."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._compiled import compiled
+from flowveil._compiled import Whole, compiled
 from flowveil._trajectories.inner import Paths, Room, Terms, gain, make_room
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _best_candidates(ties: Ties, members: IntArray, free: BoolArray, score: IntA
 @compiled
 def _grow(
     paths: Paths, terms: Terms, ties: Ties, members: IntArray, free: BoolArray, score: IntArray, room: Room
-) -> int:
+) -> Whole:
     """Fill the places of a group after the first two, each with the user who earns the most; return what it earns."""
     total = np.int64(0)
     for place in range(2, len(members)):
@@ -185,7 +185,7 @@ def weigh(paths: Paths, terms: Terms, crowds: Crowds, room: Room) -> None:
 @compiled
 def exchange(
     paths: Paths, terms: Terms, crowds: Crowds, order: IntArray, best: IntArray, changed: BoolArray, room: Room
-) -> int:
+) -> Whole:
     """Let users change places in this order unless a group has changed already; return what all of it earns."""
     members, earned, group = crowds
     changed[:] = False

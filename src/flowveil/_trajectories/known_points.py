@@ -145,6 +145,15 @@ def keep_shared(cell: IntArray, owner: IntArray, k: int, known: int) -> BoolArra
     return shared
 
 
+def check_points(grouping: Grouping, k: int, known: int) -> None:
+    """Stop before anything is written if a set of at most `known` samples would be in the trajectories of too few."""
+    records = [group.samples for group in grouping.groups for _ in group.members]
+    _, cell = np.unique(np.concatenate(records, axis=1), axis=1, return_inverse=True)
+    owner = np.repeat(np.arange(len(records)), [record.shape[1] for record in records])
+    if not keep_shared(cell.ravel(), owner, k, known).all():
+        raise PromiseError(f"{known} points would fit fewer than {k} users", "this is a bug: please report it")
+
+
 def _group(trajectories: Trajectories, cut: _Cut) -> Grouping:
     """Return users by what they publish: for each cell of theirs the box and span around all that is kept in it."""
     kept = np.flatnonzero(cut.kept)

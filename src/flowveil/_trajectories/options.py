@@ -58,19 +58,21 @@ class GroupingOptions(NamedTuple):
 
     def typed(self, **written: str | None) -> dict[str, str | int | float | bool]:
         """Return what the manifest says of these options; written: lengths and durations as they were."""
-        options: dict[str, str | int | float | bool | None] = {**written}
-        if self.method == KM:
-            options |= {"known_points": self.known_points, "max_suppression": self.max_suppression}
-        else:
-            options |= {
-                "variant": self.variant,
-                "min_support": self.min_support if self.min_support > 1 else None,
-                "reshape": None if self.reshape else False,
-                "blocks": None if self.blocks == AUTO else self.blocks,
-            }
-        if self.steering is not None:
-            options |= {"price": self.steering.price, "max_suppression": self.steering.max_suppression}
-            options["complete_support"] = True if self.method == GLOVE else None
+        steering = self.steering
+        options: dict[str, str | int | float | bool | None] = {
+            "variant": None if self.method == KM else self.variant,
+            "max_extent": written["max_extent"],
+            "max_duration": written["max_duration"],
+            "min_support": self.min_support if self.min_support > 1 else None,
+            "reshape": None if self.reshape else False,
+            "blocks": None if self.blocks == AUTO else self.blocks,
+            "known_points": self.known_points,
+            "max_suppression": self.max_suppression if steering is None else steering.max_suppression,
+            "complete_support": True if steering is not None and self.method == GLOVE else None,
+            "price": None if steering is None else steering.price,
+            "max_mean_extent": written["max_mean_extent"],
+            "max_mean_duration": written["max_mean_duration"],
+        }
         return {name: value for name, value in options.items() if value is not None}
 
 

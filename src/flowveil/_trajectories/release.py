@@ -26,6 +26,7 @@ from flowveil._folder import (
 )
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.known_points import check_points
 from flowveil._trajectories.manifest import is_complete, make_manifest
 from flowveil._trajectories.options import KM
 from flowveil._trajectories.support import find_held
@@ -123,7 +124,9 @@ def make_release(
     description: dict[str, str] | None = None,
 ) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
-    if method != KM and any(len(group.members) < k for group in grouping.groups):
+    if method == KM:
+        check_points(grouping, k, int(options["known_points"]))
+    elif any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
     order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
     groups = [grouping.groups[number] for number in order]

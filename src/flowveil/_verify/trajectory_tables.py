@@ -30,13 +30,12 @@ if TYPE_CHECKING:
 _FORMAT = "flowveil-trajectories/1"
 _METHODS = {"k-anonymity": ("glove", "gather"), "km-anonymity": ("km",)}  # by kind of promise
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
-_OF_GLOVE = ("variant", "min_support", "reshape", "blocks")
-_MORE_OPTIONS = (
-    *(*_OF_GLOVE, "max_extent", "max_duration", "caps", "weights", "known_points", "max_suppression"),
-    *STEERING_OPTIONS,
-)
+_THRESHOLDS = ("max_extent", "max_duration", "min_support")
+_POINTS = ("known_points", "max_suppression")
+_MORE_OPTIONS = ("variant", *_THRESHOLDS, "reshape", "blocks", *_POINTS, *STEERING_OPTIONS, "caps", "weights")
+_OF_GLOVE = {"variant", "min_support", "reshape", "blocks"}
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans", "known_points", "max_suppression", "support")
+_MORE_PROMISE = (*_THRESHOLDS, *_POINTS, "spans", "support")
 _MOST_KNOWN_POINTS = 6
 _SAID = {"unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
@@ -218,7 +217,7 @@ def _check_kind(release: TrajectoryTables) -> None:
         raise broken("the promise is neither one of k-anonymity nor of km-anonymity")
     if ("spans" in promise) != release.overlapping or ("reshape" in options or of_points) != release.overlapping:
         raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
-    if of_points and set(_OF_GLOVE) & set(options):
+    if of_points and _OF_GLOVE & set(options):
         raise broken("the manifest has options of another method")
     if options.get("reshape", False) is not False or not _is_whole(options.get("blocks", 1), 1):
         raise broken("'reshape' or 'blocks' of the manifest is not what may be typed")
