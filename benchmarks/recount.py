@@ -1,8 +1,8 @@
 """Who is really in each group of trajectories, counted from raw rows by SQL: random settings, check-ins, phones, cabs.
 
 python -m benchmarks recount writes releases with 200 random methods, thresholds, budgets and variants, and counts for
-every group the users who have an input row in one of its samples, and for every sample those who have one in it. Nothing of
-it is shared with what makes or verifies releases. A setting that cannot be kept is refused, which is counted too.
+every group the users who have an input row in one of its samples, and for every sample those who have one in it.
+Nothing of it is shared with what makes or verifies releases. A setting that cannot be kept is refused: that is counted.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def boxes_of(paths: Paths, members: IntArray, terms: Terms, room: Room) -> tuple
     count = line_up(paths, members, room)
     solve(terms, room, count)
     moments = room.moments
-    number, kept, place = 0, np.int64(0), np.int64(count)
+    number, kept, place = 0, np.int64(0), count
     while place > 0:
         first = moments[8, place]
         if first < 0:
@@ -175,7 +175,7 @@ def boxes_of(paths: Paths, members: IntArray, terms: Terms, room: Room) -> tuple
             number += 1
             place = first
     boxes = np.empty((6, number), np.int64)
-    place = np.int64(count)
+    place = count
     while place > 0:
         first = moments[8, place]
         if first < 0:
