@@ -27,6 +27,7 @@ class Visits(NamedTuple):
     user: IntArray
     first: IntArray  # of each user, in `own`
     own: IntArray  # blocks of each user
+    period: IntArray  # by user: only users of one period may be partners
 
 
 class Partners(NamedTuple):
@@ -44,7 +45,7 @@ class Ties(NamedTuple):
     gain: IntArray
 
 
-def find_visits(paths: Paths, terms: Terms, free: BoolArray) -> Visits:
+def find_visits(paths: Paths, terms: Terms, free: BoolArray, period: IntArray) -> Visits:
     """Return the blocks of users who are free: two samples in one box are in the same or in adjoining blocks."""
     edge = min(1 + terms.price // max(1, SCALE * terms.by_space), terms.max_extent)
     span = min(1 + terms.price // max(1, SCALE * terms.by_time), terms.max_duration)
@@ -56,13 +57,13 @@ def find_visits(paths: Paths, terms: Terms, free: BoolArray) -> Visits:
     both = np.unique(np.stack([owner, block])[:, free[owner]], axis=1)
     order = np.lexsort((both[0], both[1]))
     first = np.searchsorted(both[0], np.arange(len(free) + 1))
-    return Visits(both[1][order], both[0][order], first, both[1].copy())
+    return Visits(both[1][order], both[0][order], first, both[1].copy(), period)
 
 
 @compiled
 def mark_near(visits: Visits, user: int, near: BoolArray) -> None:
-    """Mark the users who were in a block of a user, or in one that adjoins it."""
-    block, other, first, own = visits
+    """Mark the users of the same period who were in a block of a user, or in one that adjoins it."""
+    block, other, first, own, period = visits
     near[:] = False
     for place in range(first[user], first[user + 1]):
         for late in range(-1, 2):
@@ -70,7 +71,7 @@ def mark_near(visits: Visits, user: int, near: BoolArray) -> None:
                 low = own[place] + (late * _FAR + east) * _FAR - 1
                 spot = np.searchsorted(block, low)
                 while spot < len(block) and block[spot] <= low + 2:
-                    near[other[spot]] = True
+                    near[other[spot]] = period[other[spot]] == period[user]
                     spot += 1
 
 
@@ -117,11 +118,18 @@ def offer_all(partners: Partners, rows: IntArray, table: IntArray) -> None:
                 _offer(partners, other, rows[row], table[row, other])
 
 
-def find_partners(paths: Paths, terms: Terms, free: BoolArray, workers: Workers, length: int = PARTNERS) -> Partners:
-    """Return the best partners of users who are free."""
+def find_partners(
+    paths: Paths,
+    terms: Terms,
+    free: BoolArray,
+    workers: Workers,
+    period: IntArray | None = None,
+    length: int = PARTNERS,
+) -> Partners:
+    """Return the best partners of users who are free; period: by user, where only those of one may be partners."""
     users = len(free)
     partners = Partners(np.zeros((users, length), np.int64), np.full((users, length), users, np.int64))
-    visits = find_visits(paths, terms, free)
+    visits = find_visits(paths, terms, free, np.zeros(users, np.int64) if period is None else period)
     left = np.flatnonzero(free)
     at_once = max(1, _BLOCK_BYTES // (8 * users))
     for begin in range(0, len(left), at_once):
