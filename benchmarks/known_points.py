@@ -1,7 +1,7 @@
 """Trajectories of which any few points fit k users or none: what is kept of check-ins and of phones, and an attack.
 
-python -m benchmarks known_points prints the rows of docs/trajectories.md on k^m. The attack is a loop of its own over raw
-rows: for every user, random points are drawn several times, and users are counted whose published samples hold all.
+python -m benchmarks known_points prints the rows of docs/trajectories.md on k^m. The attack is a loop of its own over
+raw rows: for every user, random points are drawn several times, and users are counted whose published samples hold all.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def measure(name, table, known, options, bbox, **reading):
     extent, duration = figures["extent"], figures["duration"]
     print(
         f"{label}: {1 - audit['suppressed_rows'] / audit['rows']:.1%} of rows kept, of "
-        f"{audit['users'] - audit['suppressed_users']:,} of {audit['users']:,} users, {audit['groups']:,} trajectories, "
+        f"{audit['users'] - audit['suppressed_users']:,} of {audit['users']:,} users, {audit['groups']:,} paths, "
         f"extent mean {extent['mean'] / 1000:.2f} median {extent['median'] / 1000:.2f} km, "
         f"duration mean {duration['mean'] / 60:.1f} median {duration['median'] / 60:.1f} h, "
         f"position error {figures['position_error']['mean'] / 1000:.2f} km, time error "

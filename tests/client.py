@@ -84,7 +84,8 @@ def names() -> list[str]:
     errors: list[type[fv.FlowveilError]] = [fv.InputError, fv.PromiseError, fv.UnknownNameError, fv.VerificationError]
     assert_type(fv.__version__, str)
     method: fv.Method = fv.methods()[0]
-    return [method.name, *(error.__name__ for error in errors)]
+    layout: fv.Layout = fv.layouts()[0]
+    return [method.name, layout.name, *(error.__name__ for error in errors)]
 
 
 def city(folder: Path) -> pa.Table:

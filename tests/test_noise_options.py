@@ -17,20 +17,30 @@ FRAMES = [*CELLS, "--max-trips-per-person", "1", "--frames", "morning=7-8"]
 TILES = ["--grid", "h3:5"]
 WAYS = {"cells": CELLS, "frames": FRAMES, "tiles": TILES, "laplace": ["--method", "laplace", *TILES]}
 DESCRIPTION = {"title", "period", "publisher", "license", "contact", "unit_label"}
+WRITTEN = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}
 EVERYWHERE = {"query", "columns", "where", "memory", "report", "ground", "context", "overwrite", "option"} | DESCRIPTION
 NEEDED = {"source", "output", "bbox", "epsilon", "method"}
 USED = {
-    "cells": EVERYWHERE | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},
+    "cells": EVERYWHERE | WRITTEN | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},
     "frames": EVERYWHERE | {"cells", "timezone", "max_trips_per_person", "frames"},
-    "tiles": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "places"},
-    "laplace": EVERYWHERE | {"grid", "hierarchy", "unit", "max_trips_per_person", "places", "zones", "zone_name"},
+    "tiles": EVERYWHERE | WRITTEN | {"grid", "hierarchy", "unit", "max_trips_per_person", "places"},
+    "laplace": EVERYWHERE
+    | WRITTEN
+    | {"grid", "hierarchy", "unit", "max_trips_per_person", "places", "zones", "zone_name"},
 }
 VALUES = {  # of every option that may be refused; a flag has none
+    "layout": "skmob",
+    "encoding": "cp1252",
+    "decimal": ",",
+    "time_format": "unix",
+    "input_crs": "EPSG:2154",
+    "matrices": "am",
     "k": "5",
     "preset": "mds-10",
     "k_weight": "auto",
     "min_tiles": "2",
     "max_share": "0.5",
+    "max_unusable": "0.5",
     "sensitive": "clinics.csv",
     "sensitive_tiles": "7",
     "hide_choice": "0.5",

@@ -229,6 +229,21 @@ def test_nothing_is_made_of_records_with_rare_points(records):
         make_release(data, single, "km", {"known_points": 2, "max_suppression": 0.9}, 3)
 
 
+def test_cut_into_days_every_day_keeps_the_promise(records, tmp_path):
+    """Days of a user are trajectories of their own; points of one day fit no or k users."""
+    made = trajectories.anonymize(records, 3, bbox=PHONES_BBOX, method="km", cut_into="day", max_suppression=0.7)
+    folder = made.write(tmp_path / "out")
+
+    trajectories.verify(folder, records)
+    (finding,) = fv.risk(folder, records, attacks="points").findings
+    assert finding.verdict != "breaks"
+    assert finding.details["by_points"]["2"]["none"] < 1
+    with pytest.raises(InputError, match="lies in two days"):
+        trajectories.anonymize(
+            records, 3, bbox=PHONES_BBOX, method="km", cut_into="day", timezone="Asia/Tokyo", step="1km,2h"
+        )
+
+
 def test_too_much_suppression_raises(records):
     """Where no level keeps enough samples, nothing is made."""
     with pytest.raises(PromiseError, match="would be suppressed"):

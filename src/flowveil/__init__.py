@@ -22,7 +22,17 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
-    from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+    from flowveil._errors import (
+        DroppedRowsWarning,
+        FlowveilError,
+        FlowveilWarning,
+        ImplausiblePlacesWarning,
+        InputError,
+        LossWarning,
+        PromiseError,
+        UnknownNameError,
+        VerificationError,
+    )
     from flowveil._export import Export
     from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
@@ -41,7 +51,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._reading import Reconstruction
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
-    from flowveil._trips import Trips, read_trips
+    from flowveil._trips import Layout, Trips, layouts, read_trips
     from flowveil._verify import Verification
 
     __version__: str
@@ -49,7 +59,17 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
-        "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
+        "_errors": [
+            "DroppedRowsWarning",
+            "FlowveilError",
+            "FlowveilWarning",
+            "ImplausiblePlacesWarning",
+            "InputError",
+            "LossWarning",
+            "PromiseError",
+            "UnknownNameError",
+            "VerificationError",
+        ],
         "_export": ["Export"],
         "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
@@ -68,7 +88,7 @@ else:
         "_reading": ["Reconstruction"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
-        "_trips": ["Trips", "read_trips"],
+        "_trips": ["Layout", "Trips", "layouts", "read_trips"],
         "_verify": ["Verification"],
     }
     _ROOMS = {name: f"flowveil.{room}" for room, names in _NAMES.items() for name in names}
@@ -91,12 +111,17 @@ else:
 
 __all__ = [
     "Comparison",
+    "DroppedRowsWarning",
     "Export",
     "Finding",
     "Flows",
     "FlowveilError",
+    "FlowveilWarning",
     "Frontier",
+    "ImplausiblePlacesWarning",
     "InputError",
+    "Layout",
+    "LossWarning",
     "MadeTrips",
     "Matrix",
     "Method",
@@ -120,6 +145,7 @@ __all__ = [
     "evaluate",
     "export",
     "frontier",
+    "layouts",
     "make_trips",
     "methods",
     "query",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+import warnings
 from typing import Any
 
 import typer
@@ -16,6 +17,7 @@ from flowveil._cli import (
     evaluate,
     export,
     frontier,
+    layouts,
     methods,
     path_frontier,
     query,
@@ -28,7 +30,7 @@ from flowveil._cli import (
     verify,
 )
 from flowveil._cli.entry import show_version
-from flowveil._errors import FlowveilError
+from flowveil._errors import FlowveilError, FlowveilWarning
 
 app = typer.Typer(
     name="flowveil",
@@ -46,6 +48,7 @@ app.command("frontier")(frontier.frontier)
 app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
+app.command("layouts")(layouts.layouts)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
@@ -76,8 +79,10 @@ def _options(
 def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
     """Run the command line and return its exit code."""
     try:
-        command = typer.main.get_command(app)
-        code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FlowveilWarning)  # commands tell them as notes
+            command = typer.main.get_command(app)
+            code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except _BAD_USAGE as error:

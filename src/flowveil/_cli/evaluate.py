@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 
+@options.takes(options.WrittenOptions)
 def evaluate(
+    written: options.WrittenOptions,
     folder: options.ReleaseFolder,
     against: options.Against,
     query: options.Query = None,
@@ -41,10 +43,11 @@ def evaluate(
     kind, _ = read_manifest(folder)
     with progress() as doing:
         doing("measuring")
-        options.tell_input(folder, columns, where)
+        options.tell_input(folder, columns, where, written)
+        trips, columns, where = options.open_against(folder, (against, query), columns, where, written)
         figures: dict[str, Json] = fv.evaluate(
             folder,
-            options.with_query(against, query) or against,
+            trips or against,
             zones=zones,
             columns=columns,
             where=where,

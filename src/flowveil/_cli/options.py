@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_type_hints
 import typer
 
 import flowveil as fv
-from flowveil._cli.terminal import note
+from flowveil._cli.terminal import note, warn
 from flowveil._engine import DUCKDB, QuerySource, describe_input, open_source
 from flowveil._errors import InputError
 from flowveil._folder import read_audit, remembered
@@ -23,6 +23,7 @@ from flowveil._options import (
     parse_k,
     parse_k_weight,
     parse_max_share,
+    parse_max_unusable,
     parse_min_tiles,
 )
 from flowveil._release import DEFAULT_METHOD
@@ -105,8 +106,32 @@ Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="What 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenOptions:
+    """How the trips are written, where it is not to be found out."""
+
+    layout: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What its columns are; see flowveil layouts ('' for none).")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of text files, e.g. cp1252 (default: UTF-8, or found out).")
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(metavar="SIGN", help="Sign before decimals: , or . (degrees are read either way).")
+    ] = None
+    time_format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M', or unix-ms.")
+    ] = None
+    input_crs: Annotated[
+        str | None, typer.Option(metavar="CRS", help="CRS of coordinates that are not degrees, e.g. EPSG:2154.")
+    ] = None
+    matrices: Annotated[str | None, typer.Option(metavar="NAME,...", help="Which matrices of an Open Matrix file.")] = (
+        None
+    )
+
+
 @dataclass(frozen=True)
-class TripOptions:
+class TripOptions(WrittenOptions):
     """Which trips, and between which places they are counted."""
 
     source: Annotated[
@@ -129,6 +154,14 @@ class TripOptions:
     where: Where = None
     bbox: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Keep trips with both ends inside.")] = None
     strict: Annotated[bool, typer.Option("--strict", help="Fail on rows that cannot be used.")] = False
+    max_unusable: Annotated[
+        float | None,
+        number(
+            parse=parse_max_unusable,
+            metavar=NUMBER,
+            help="Largest share of rows that may be dropped as unusable (default 0.2).",
+        ),
+    ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
     time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
@@ -148,7 +181,8 @@ class TripOptions:
 
     def read(self) -> fv.Trips:
         """Describe the trips, which are not read yet."""
-        return fv.read_trips(self.source, self.columns, self.where, query=self.query)
+        written = {item.name: getattr(self, item.name) for item in fields(WrittenOptions)}
+        return fv.read_trips(self.source, self.columns, self.where, query=self.query, **written)
 
     def flows(
         self,
@@ -174,6 +208,7 @@ class TripOptions:
             timezone=self.timezone,
             by=() if self.by is None else self.by,
             strict=self.strict,
+            max_unusable=self.max_unusable,
             memory=self.memory,
             engine=self.engine,
             master=self.master,
@@ -183,6 +218,8 @@ class TripOptions:
         )
         for text in flows.provenance.notes:
             note(text)
+        for text in flows.provenance.doubts:
+            warn(text)
         if self.unit is None:
             note("k counts trips, since no --unit was given: one person may have made all trips of a flow")
         return flows
@@ -250,11 +287,33 @@ def given(*groups: DataclassInstance) -> Keywords:
     }
 
 
-def tell_input(folder: Path, columns: str | None, where: str | None) -> None:
+def tell_input(
+    folder: Path, columns: str | None, where: str | None, written: WrittenOptions = WrittenOptions()
+) -> None:
     """Say which rows and columns of the input are looked at, if options or the audit file say so: anybody may have."""
     story = remembered(read_audit(folder))
-    for sentence in describe_input(where or story.where, parse_columns(columns) or story.columns or {}):
+    reading = story.reading | given(written)
+    for sentence in describe_input(where or story.where, parse_columns(columns) or story.columns or {}, reading):
         note(sentence)
+
+
+def open_against(
+    folder: Path, source: tuple[str | None, str | None], columns: str | None, where: str | None, written: WrittenOptions
+) -> tuple[fv.Trips | str | QuerySource | None, str | None, str | None]:
+    """Return the trips of an INPUT and its --query, and columns and condition that are still to be given with them.
+
+    Functions open trips themselves as the audit file says, unless options say how they are written.
+    """
+    against, query = source
+    said = given(written)
+    if not said:
+        return with_query(against, query), columns, where
+    if against is None:
+        raise InputError("options on how the trips are written were given, but no trips", "add --against INPUT")
+    story = remembered(read_audit(folder))
+    reading = story.reading | said
+    trips = fv.read_trips(against, columns or story.columns, where or story.where, query=query, **reading)
+    return trips, None, None
 
 
 def with_query(source: str | None, query: str | None) -> str | QuerySource | None:

@@ -46,9 +46,14 @@ from flowveil._trajectories import (
     parse_known_points,
     parse_ks,
     parse_min_samples,
+    parse_periods,
     parse_price,
 )
 
+Towers = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Towers (tower, lon, lat): samples then name a tower in place of coordinates."),
+]
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
 
@@ -64,7 +69,11 @@ class SampleOptions:
     """Which samples, and the grid they are put on."""
 
     source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files.")
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files, or a folder of cab files.",
+        ),
     ]
     bbox: Annotated[
         str | None, typer.Option(metavar="W,S,E,N", help="A public box, in degrees; samples outside are dropped.")
@@ -81,32 +90,50 @@ class SampleOptions:
     ] = 1
     columns: Columns = None
     where: Where = None
+    towers: Towers = None
     memory: Annotated[
         str | None, typer.Option(help="Memory, e.g. 2GB: keep all stretches if they fit, else lists of neighbors.")
     ] = None
 
-    def read(self) -> paths.Trajectories:
+    def read(self, cut: CutOptions | None = None) -> paths.Trajectories:
         """Read the samples; tell what was dropped."""
         trajectories = paths.read_trajectories(
             self.source,
             self.bbox,
             columns=self.columns,
             where=self.where,
+            towers=self.towers,
             step=self.step,
             caps=self.caps,
             weights=self.weights,
             min_samples=self.min_samples,
             memory=self.memory,
+            cut_into=cut.cut_into if cut else None,
+            timezone=cut.timezone if cut else None,
         )
         for text in trajectories.notes:
             note(text)
         return trajectories
 
 
+@dataclass(frozen=True)
+class CutOptions:
+    """Whether long trajectories are cut."""
+
+    cut_into: Annotated[
+        str | None,
+        typer.Option(metavar="PERIOD", help="Make a trajectory of each day or week of a user: day or week."),
+    ] = None
+    timezone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="Where days begin, e.g. Europe/Brussels; default UTC.")
+    ] = None
+
+
 @app.command("anonymize")
-@takes(SampleOptions, DescriptionOptions)
+@takes(SampleOptions, CutOptions, DescriptionOptions)
 def anonymize(
     samples: SampleOptions,
+    cut: CutOptions,
     description: DescriptionOptions,
     output: Output,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
@@ -182,11 +209,12 @@ def anonymize(
     }
     parse_grouping(k, **keywords)
     check_engine(engine, master)
+    parse_periods(cut.cut_into, cut.timezone)
     said = given(description)
     parse_description(said, has_unit=True)
     with progress() as doing:
         doing("reading")
-        data = samples.read()
+        data = samples.read(cut)
         release = paths.anonymize(data, k, tell=doing, engine=engine, master=master, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
@@ -202,13 +230,14 @@ def verify(
     against: Against,
     columns: Columns = None,
     where: Where = None,
+    towers: Towers = None,
     context: ContextFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every promise of a release on the samples it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
-        result = paths.verify(folder, against, columns=columns, where=where, context=context)
+        result = paths.verify(folder, against, columns=columns, where=where, towers=towers, context=context)
     if as_json:
         numbers = {"groups": result.groups, "users": result.users}
         told = {"where": result.where, "columns": result.columns}
@@ -222,9 +251,10 @@ def verify(
 
 
 @app.command("gap")
-@takes(SampleOptions)
+@takes(SampleOptions, CutOptions)
 def gap(
     samples: SampleOptions,
+    cut: CutOptions,
     k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
     plots: Plots = None,
@@ -235,7 +265,7 @@ def gap(
     _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("reading")
-        gaps = paths.gap(samples.read(), k, generalize=generalize, tell=doing)
+        gaps = paths.gap(samples.read(cut), k, generalize=generalize, tell=doing)
         figures = gaps.figures()
     _draw(plots, gaps.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
@@ -247,6 +277,7 @@ def evaluate(
     against: Against,
     columns: Columns = None,
     where: Where = None,
+    towers: Towers = None,
     timezone: Annotated[str, typer.Option(help="Where nights and working hours are, e.g. Europe/Brussels.")] = "UTC",
     plots: Plots = None,
     overwrite: OverwritePlots = False,
@@ -257,7 +288,7 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         tell_input(folder, columns, where)
-        measured = paths.evaluate(folder, against, columns=columns, where=where, timezone=timezone)
+        measured = paths.evaluate(folder, against, columns=columns, where=where, towers=towers, timezone=timezone)
         figures = measured.figures()
     _draw(plots, measured.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
@@ -309,9 +340,12 @@ def _tell(figures: Mapping[str, object], as_json: bool) -> None:
 def _summary(release: paths.TrajectoryRelease) -> str:
     facts = release.audit
     what = "groups" if "known_points" not in release.manifest["promise"] else "different trajectories"
+    period = release.manifest["promise"].get("cut_into")
+    lost = f"{facts['suppressed_trajectories']:,} of {facts['trajectories']:,} {period}s of users suppressed\n"
+    cut = "" if period is None else lost
     return (
         f"{facts['groups']:,} {what} of {facts['users'] - facts['suppressed_users']:,} users"
-        f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"
+        f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n{cut}"
         f"{facts['suppressed_rows'] / facts['rows']:.2%} of {facts['rows']:,} samples suppressed;"
         f" unsupported {facts['unsupported']:.1%} (members who were not seen in a sample)\n"
         f"promise: {release.manifest['promise_text']}"

@@ -13,7 +13,9 @@ from flowveil._cli.terminal import print_json, progress
 from flowveil._engine import describe_input
 
 
+@options.takes(options.WrittenOptions)
 def verify(
+    written: options.WrittenOptions,
     folder: options.ReleaseFolder,
     against: Annotated[
         str | None, typer.Option("--against", metavar="INPUT", help="The trips; a release with noise needs none.")
@@ -33,7 +35,7 @@ def verify(
     """Check every promise of a release on the trips it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
-        trips = options.with_query(against, query)
+        trips, columns, where = options.open_against(folder, (against, query), columns, where, written)
         given = {"zones": zones, "places": places, "columns": columns, "where": where}
         result = fv.verify(folder, trips, **given, beside=beside, context=context, sensitive=sensitive)
     if as_json:
@@ -43,7 +45,7 @@ def verify(
         return
     for check in result.checks:
         typer.echo(f"  {'--' if check.startswith('not checked') else 'ok'}  {check}")
-    for sentence in describe_input(result.where, result.columns):
+    for sentence in describe_input(result.where, result.columns, getattr(result, "reading", None)):
         typer.echo(sentence)
     if any(check.startswith("not checked") for check in result.checks):
         typer.echo(f"verified: structure and budget of {folder} hold")

@@ -8,11 +8,21 @@ from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
+from flowveil._engine.reading import Reading, ReadingOptions, parse_reading
 from flowveil._engine.rows import Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
 from flowveil._engine.sorted_samples import SortedSamples, UserSamples, sort_samples
-from flowveil._engine.source import FileSource, QuerySource, Readable, Source, TableSource, fingerprint, open_source
+from flowveil._engine.source import (
+    Derived,
+    FileSource,
+    QuerySource,
+    Readable,
+    Source,
+    TableSource,
+    fingerprint,
+    open_source,
+)
 from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
@@ -23,12 +33,15 @@ __all__ = [
     "Aggregate",
     "Cluster",
     "Condition",
+    "Derived",
     "FileSource",
     "Labels",
     "Nodes",
     "PointCounts",
     "QuerySource",
     "Readable",
+    "Reading",
+    "ReadingOptions",
     "Request",
     "Samples",
     "SortedSamples",
@@ -46,6 +59,7 @@ __all__ = [
     "fingerprint",
     "first_rows",
     "open_source",
+    "parse_reading",
     "read_points",
     "read_samples",
     "scan",

@@ -81,14 +81,18 @@ def without_errors(where: Condition | None) -> Condition | None:
     return None if where is None else Condition(f"TRY({where})")
 
 
-def describe_input(where: str | None, columns: Mapping[str, str]) -> list[str]:
-    """Say which rows were looked at, and which columns were taken for what.
+def describe_input(
+    where: str | None, columns: Mapping[str, str], reading: Mapping[str, str] | None = None
+) -> list[str]:
+    """Say which rows were looked at, which columns were taken for what, and how values were read.
 
-    Both may come from a file that somebody planted, so they are quoted.
+    All may come from a file that somebody planted, so they are quoted.
     """
     said = [] if where is None else [f"only rows with {where!r} were looked at"]
     if columns:
         said.append("columns were read as " + ", ".join(f"{name!r} = {column!r}" for name, column in columns.items()))
+    if reading:
+        said.append("values were read with " + ", ".join(f"{name} {value!r}" for name, value in reading.items()))
     return said
 
 

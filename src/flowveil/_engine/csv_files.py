@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from flowveil._errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,25 +13,18 @@ if TYPE_CHECKING:
 _OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
 _PEEK = 1 << 16  # bytes of the beginning and of the end of a file
 _PACKED = {".gz", ".zst"}
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def csv_options(paths: Iterable[str]) -> str:
     """Return the options of `read_csv` for files: all that DuckDB's guesses need to know of their bytes.
 
     Line ends that are not all alike (a last line that another program added) are an error to DuckDB unless it is not
-    strict; it then still refuses lines with too many values. Text of two bytes a character has a mark in front.
+    strict; it then still refuses lines with too many values.
     """
     ends = [_ends(Path(path)) for path in paths if Path(path).suffix.lower() not in _PACKED]
-    wide = [start.startswith(_UTF_16) for start, _ in ends]
-    options = [_OPTIONS]
-    if any(wide) and not all(wide):
-        raise InputError("some of the files are UTF-16, and some are not", "save them all as UTF-8")
-    if any(wide):
-        options.append("encoding = 'utf-16'")
-    elif any(_is_mixed(start) or _is_mixed(start + end) for start, end in ends):
-        options.append("strict_mode = false")
-    return ", ".join(options)
+    if any(_is_mixed(start) or _is_mixed(start + end) for start, end in ends):
+        return f"{_OPTIONS}, strict_mode = false"
+    return _OPTIONS
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:

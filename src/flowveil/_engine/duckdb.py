@@ -14,6 +14,7 @@ from flowveil._engine.cab_files import CABS, cabs_sql
 from flowveil._engine.cloud import cloud_dataset
 from flowveil._engine.csv_files import csv_options
 from flowveil._engine.database import query_reader, query_schema
+from flowveil._engine.shaping import identifier, literal, shaped
 from flowveil._engine.source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
 from flowveil._errors import FlowveilError, InputError
 from flowveil._folder import scratch_folder
@@ -49,7 +50,7 @@ def connection(source: Source, memory: int | None = None) -> Iterator[duckdb.Duc
             with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets, where DuckDB has none
                 con.execute("SET enable_progress_bar = false")  # commands show their own
             con.execute("SET GLOBAL TimeZone = 'UTC'")  # conditions and ids do not depend on the machine
-            _shut(con, source.paths if isinstance(source, FileSource) else ())
+            _shut(con, source.files if isinstance(source, FileSource) else ())
             if memory is not None:
                 con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * memory / 1000:.0f}KB'")
             yield con
@@ -128,9 +129,11 @@ def first_rows(source: Source, most: int) -> pa.Table:
 
 def types(con: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
     """Return the DuckDB type of each column."""
+    table = shape(con, source)
     if isinstance(source, StreamSource) and source.kinds is not None:
-        return source.kinds
-    rows = con.execute(f"DESCRIBE SELECT * FROM {shape(con, source)}").fetchall()
+        columns = (f"NULL::{kind} AS {identifier(column)}" for column, kind in source.kinds.items())
+        table = shaped(f"(SELECT {', '.join(columns)} WHERE false)", source)
+    rows = con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
     return {row[0]: row[1] for row in rows}
 
 
@@ -140,11 +143,16 @@ def shape(con: duckdb.DuckDBPyConnection, source: Source) -> str:
         return relation(con, source)
     schema = query_schema(source) if isinstance(source, QuerySource) else source.reader.schema
     con.register("input_shape", schema.empty_table())
-    return "input_shape"
+    return shaped("input_shape", source)
 
 
 def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[str] = ()) -> str:
     """Return SQL that reads the source. CSV columns in `text` are read as text: 007 is not 7, N/A is not an error."""
+    return shaped(_unshaped(con, source, text), source)
+
+
+def _unshaped(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[str]) -> str:
+    """Return SQL that reads the source as it is."""
     if not isinstance(source, FileSource):
         con.register("input_table", _arrow(source))
         of_text = source.kinds if isinstance(source, StreamSource) else None
@@ -153,13 +161,16 @@ def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[st
         return f"read_parquet({_names(source)}, union_by_name = true)"
     if source.format == CABS:
         return cabs_sql(_names(source))
-    kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text)))
+    if source.wide is not None:
+        return f"read_csv({_names(source)}, {csv_options(source.files)}, all_varchar = true)"
+    made = {column.name for column in source.derived}
+    kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text) - made))
     types_given = f", types = {{{kinds}}}" if kinds else ""
-    return f"read_csv({_names(source)}, {csv_options(source.paths)}{types_given})"
+    return f"read_csv({_names(source)}, {csv_options(source.files)}{types_given})"
 
 
 def _names(source: FileSource) -> str:
-    return f"[{', '.join(literal(glob.escape(path)) for path in source.paths)}]"
+    return f"[{', '.join(literal(glob.escape(path)) for path in source.files)}]"
 
 
 def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
@@ -174,7 +185,7 @@ def _typed(kinds: dict[str, str], text: Collection[str]) -> str:
 
 def read_text(con: duckdb.DuckDBPyConnection, source: FileSource, columns: list[str]) -> pa.RecordBatchReader:
     """Return the rows of CSV files as text; columns that they lack are null."""
-    table = f"read_csv({_names(source)}, {csv_options(source.paths)}, all_varchar = true)"
+    table = f"read_csv({_names(source)}, {csv_options(source.files)}, all_varchar = true)"
     there = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
     named = (identifier(name) if name in there else f"NULL::VARCHAR AS {identifier(name)}" for name in columns)
     reader: pa.RecordBatchReader = con.sql(f"SELECT {', '.join(named)} FROM {table}").to_arrow_reader()
@@ -189,23 +200,13 @@ def _arrow(source: TableSource | QuerySource | CloudSource | StreamSource) -> pa
     return query_reader(source) if isinstance(source, QuerySource) else source.reader
 
 
-def literal(text: str) -> str:
-    """Quote text for SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """Quote a column name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _is_csv(source: Source) -> bool:
     return isinstance(source, FileSource) and source.format == "csv"
 
 
 def _hint(error: duckdb.Error) -> str:
     if "not utf-8 encoded" in str(error):
-        return "save the file as UTF-8"
+        return "name the encoding of the file, e.g. --encoding cp1252"
     if "CSV Error on Line" in str(error):
         return "look at this line of the file: too many or too few values, quotes that do not match, or a wrong type"
     if "Conversion Error" in str(error):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 WEIGHT_UNIT = 1_000_000  # weights are summed as integers in millionths: sums do not depend on the order of rows
 UNKNOWN = "unknown zone"
-_UNREACHED = "out of reach of the grid"
 _WORLD = (-180.0, -90.0, 180.0, 90.0)
 _BATCH_ROWS = 131_072  # long enough that Python costs nothing beside the index, short enough for the cache
 
@@ -131,7 +130,7 @@ def _key(rows: pa.RecordBatch, request: Request, index: Index, step: Index | Non
     keyed = pa.record_batch([columns[name] if name in columns else rows[name] for name in schema.names], schema=schema)
     known = pc.and_(columns["origin"].is_valid(), columns["destination"].is_valid())
     if lost := len(known) - (known.true_count if len(known) else 0):
-        tally.problems[UNKNOWN if request.by_zone else _UNREACHED] += lost
+        tally.problems[UNKNOWN if request.by_zone else request.nowhere] += lost
         if request.by_zone:
             unknown = [rows[name].filter(columns[name].is_null()) for name in names]
             tally.unknown_zones.update(zone for zones in unknown for zone in texts(zones.unique()))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowveil._engine.duckdb import connection, identifier, relation, types
+from flowveil._engine.duckdb import connection, relation, types
 from flowveil._engine.rows import _text
+from flowveil._engine.shaping import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

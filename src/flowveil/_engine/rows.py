@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flowveil._engine.duckdb import identifier, relation, types
-from flowveil._errors import InputError
+from flowveil._engine.duckdb import relation, types
+from flowveil._engine.projected import degrees_sql
+from flowveil._engine.reading import Reading
+from flowveil._engine.shaping import identifier
+from flowveil._engine.times import time_sql, usable_sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,9 +25,7 @@ _BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
 _NOTHING = "'null', 'none', 'nan', 'n/a', 'na', '<na>', '-'"  # how files write that there is no id
 _LONGEST_NOTHING = 4  # bytes of the longest of these
 _AS_WRITTEN = "flowveil as written"  # no column of an input is called so
-# Times beyond are clock errors, and time zones of different libraries disagree about them.
-_EARLIEST, _LATEST = "TIMESTAMP '1970-01-01'", "TIMESTAMP '2038-01-01'"
-_OFFSET = "[0-9]:[0-9].*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)$"  # a time that says how far from UTC it is
+_THOUSANDS = "[-+]?[0-9]{1,3}([.][0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"  # as Europe writes numbers
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Request:
     bbox: tuple[float, float, float, float] | None = None
     time: str | None = None
     by: tuple[str, ...] = ()  # columns of groups
+    reading: Reading = field(default_factory=Reading)  # how values are written
+    nowhere: str = "out of reach of the grid"  # why a place with coordinates has no tile
 
     @property
     def by_zone(self) -> bool:
@@ -66,33 +69,62 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     kind = types(con, request.source)
     written = {column: identifier(column) for column in named}
     if _is_csv(request):
-        if request.where:
-            written = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(written)}
-            table = _with_types(table, written, kind)
-        kind = dict.fromkeys(written, "VARCHAR")
-    parts: list[str] = []
-    commas: list[str] = []
-    for name, column in request.columns.items():
-        if request.by_zone:
-            parts.append(f"{_text(written[column], kind[column])} AS {name}")
-        else:
-            raw = written[column]
-            blank = _trimmed(raw) if kind[column] == "VARCHAR" else raw
-            parts += [f"({blank}) IS NULL AS null_{name}", f"TRY_CAST({blank} AS DOUBLE) AS {name}"]
-            commas += [_comma(blank)] if kind[column] == "VARCHAR" else []
-    if not request.by_zone:
-        parts.append(f"{' OR '.join(commas) or 'false'} AS decimal_comma")
+        made = {column.name for column in request.source.derived}
+        as_text = {column: sql for column, sql in written.items() if column not in made}
+        if request.where and as_text:
+            as_text = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(as_text)}
+            table = _with_types(table, as_text, kind)
+            written |= as_text
+        kind |= dict.fromkeys(as_text, "VARCHAR")
+    reading = request.reading
+    if request.by_zone:
+        parts = [f"{_text(written[column], kind[column])} AS {name}" for name, column in request.columns.items()]
+    else:
+        parts = _coordinates(request, written, kind)
     if request.unit:
         parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
-            parts.append(f"TRY_CAST({written[number_column]} AS DOUBLE) AS {name}")
+            parts.append(f"{_number(written[number_column], kind[number_column], reading.decimal)} AS {name}")
     if request.time:
-        parts += _time(written[request.time], kind[request.time], request.time)
+        parts += _time(written[request.time], kind[request.time], request.time, reading.time_format)
     parts += [f"{_text(written[column], kind[column])} AS by_{number}" for number, column in enumerate(request.by)]
     condition = f" WHERE ({request.where})" if request.where else ""
     rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
+    if reading.input_crs is not None and not request.by_zone:
+        places = [name.removesuffix("_lon") for name in request.columns if name.endswith("_lon")]
+        rows = degrees_sql(con, reading.input_crs, places, rows)
     return f"SELECT * REPLACE ({_person('unit')} AS unit) FROM ({rows})" if request.unit else rows
+
+
+def _coordinates(request: Request, written: dict[str, str], kind: dict[str, str]) -> list[str]:
+    """Return what is selected of coordinates: each with whether there is none, and whether one has a comma."""
+    parts: list[str] = []
+    commas: list[str] = []
+    reading = request.reading
+    in_degrees = reading.input_crs is None and reading.decimal is None
+    for name, column in request.columns.items():
+        raw = written[column]
+        blank = _trimmed(raw) if kind[column] == "VARCHAR" else raw
+        parts.append(f"({blank}) IS NULL AS null_{name}")
+        parts.append(f"{_number(blank, kind[column], reading.decimal, either=in_degrees)} AS {name}")
+        commas += [_comma(blank)] if kind[column] == "VARCHAR" else []
+    return [*parts, f"{' OR '.join(commas) or 'false'} AS decimal_comma"]
+
+
+def _number(value: str, kind: str, decimal: str | None, *, either: bool = False) -> str:
+    """Return a number as a double, null where it is none.
+
+    decimal: the sign before its decimals, if that was said. either: 4.5 and 4,5 are the same, as with degrees, which
+    are below a thousand.
+    """
+    plain = f"TRY_CAST({value} AS DOUBLE)"
+    if kind != "VARCHAR" or (decimal != "," and not either):
+        return plain
+    if decimal == ",":
+        pointed = f"replace(replace({value}, '.', ''), ',', '.')"
+        return f"CASE WHEN regexp_full_match(trim({value}), '{_THOUSANDS}') THEN TRY_CAST({pointed} AS DOUBLE) END"
+    return f"coalesce({plain}, CASE WHEN {_comma(value)} THEN TRY_CAST(replace({value}, ',', '.') AS DOUBLE) END)"
 
 
 def _comma(text: str) -> str:
@@ -124,25 +156,11 @@ def _trimmed(text: str) -> str:
     return f"CASE WHEN {bare} THEN {text} ELSE nullif(trim({text}, {_BLANKS}), '') END"
 
 
-def _time(value: str, kind: str, column: str) -> list[str]:
+def _time(value: str, kind: str, column: str, time_format: str | None) -> list[str]:
     """Return a time as microseconds since 1970, and whether these are in UTC."""
-    if kind == "VARCHAR":
-        text = _trimmed(value)
-        aware = f"coalesce(regexp_matches({text}, '{_OFFSET}'), false)"
-        moment = (
-            f"CASE WHEN {aware} THEN timezone('UTC', TRY_CAST({text} AS TIMESTAMPTZ))"
-            f" ELSE TRY_CAST({text} AS TIMESTAMP) END"
-        )
-    elif kind == "TIMESTAMP WITH TIME ZONE":
-        aware, moment = "true", f"timezone('UTC', {value})"
-    elif kind.startswith(("TIMESTAMP", "DATE")):
-        aware, moment = "false", f"TRY_CAST({value} AS TIMESTAMP)"
-    else:
-        raise InputError(
-            f"the column {column!r} holds no times", "times are timestamps, or text like 2024-05-01T08:30:00+02:00"
-        )
-    usable = f"CASE WHEN ({moment}) >= {_EARLIEST} AND ({moment}) < {_LATEST} THEN epoch_us({moment}) END"
-    return [f"{usable} AS time", f"{aware} AS aware"]
+    text = _trimmed(value) if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    moment, aware = time_sql(text, value, kind, column, time_format)
+    return [f"{usable_sql(moment)} AS time", f"{aware} AS aware"]
 
 
 def _person(text: str) -> str:
@@ -166,6 +184,8 @@ def problem_sql(request: Request) -> str:
     """
     cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
     if request.count:
+        if request.count in {column.name for column in request.source.derived}:  # from a number with decimals
+            cases.append(("count = 0", "less than half a trip"))
         good = f"isfinite(count) AND count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count)"
         cases.append((f"NOT coalesce({good}, false)", "bad count"))
     if request.unit:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._engine.duckdb import connection, identifier, relation, types
+from flowveil._engine.duckdb import connection, relation, types
 from flowveil._engine.moments import aware_sql, moment_sql
 from flowveil._engine.rows import _person, _text, _with_types
+from flowveil._engine.shaping import identifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
+import shapely
 
+from flowveil._arrays import GeoFrame, is_geo_frame
 from flowveil._engine.cab_files import CABS, is_cab_file
 from flowveil._engine.cloud import is_address, list_files
+from flowveil._engine.open_matrix import read_matrices
+from flowveil._engine.reading import Reading
+from flowveil._engine.unpack import Unpacked, ready
 from flowveil._errors import InputError
 from flowveil._folder import fingerprint_files, fingerprint_text
 from flowveil._options import parse_text
@@ -21,29 +27,60 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import ArrowTable
 
-_ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+_ENDINGS = {".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_ENDINGS |= {".arrow": "arrow", ".feather": "arrow", ".omx": "matrices"}
 _ONE_TYPE = "every column needs one type; turn ids into text"
+_LINE = 1  # what shapely calls the kind
 _DATABASES = ("postgresql://", "postgres://")
-_FORMATS = "trips are CSV, Parquet or Arrow files (.csv, .csv.gz, .parquet, .arrow), a glob of them, or a table"
+_FORMATS = (
+    "trips are CSV, Parquet, Arrow or Open Matrix files (.csv, .txt, .tsv, .csv.gz, .zip, .parquet, .arrow, .omx),"
+    " a glob of them, or a table"
+)
 
 
 @dataclass(frozen=True)
-class FileSource:
+class Derived:
+    """A column that is computed from others of the same row."""
+
+    name: str
+    columns: tuple[str, ...]
+    sql: str  # of our own; {0}, {1} and so on are the columns as text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shaping:
+    """What becomes of the rows of a source before anybody sees them."""
+
+    wide: str | None = None  # the rows are a matrix: this column names rows, all others are named by columns
+    derived: tuple[Derived, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileSource(Shaping):
     """Files of one format."""
 
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # as they were named
     format: str  # csv, parquet or cabs
+    unpacked: tuple[str, ...] = ()  # what is read in their place
+    owner: Unpacked | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...] = ()  # what was assumed
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files to read."""
+        return self.unpacked or self.paths
 
 
 @dataclass(frozen=True, eq=False)
-class TableSource:
+class TableSource(Shaping):
     """A table in memory."""
 
     table: pa.Table
+    paths: tuple[str, ...] = ()  # of the files that it was read from
 
 
 @dataclass(frozen=True)
-class QuerySource:
+class QuerySource(Shaping):
     """The rows of a query to a database."""
 
     url: str = field(repr=False)  # may hold a password
@@ -51,7 +88,7 @@ class QuerySource:
 
 
 @dataclass(frozen=True)
-class CloudSource:
+class CloudSource(Shaping):
     """Parquet files in the cloud."""
 
     address: str = field(repr=False)  # may hold a key
@@ -59,7 +96,7 @@ class CloudSource:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamSource:
+class StreamSource(Shaping):
     """Rows that come by once, such as those that another engine hands over."""
 
     reader: pa.RecordBatchReader
@@ -84,11 +121,20 @@ def fingerprint(source: Source | None) -> list[dict[str, str | int]]:
     """
     if isinstance(source, QuerySource):
         return fingerprint_text("query", source.query)
-    return fingerprint_files(source.paths) if isinstance(source, FileSource) else []
+    return fingerprint_files(source.paths) if isinstance(source, FileSource | TableSource) else []
 
 
-def open_source(source: Readable, query: str | None = None) -> Source:
+def open_source(source: Readable, query: str | None = None, reading: Reading = Reading()) -> Source:  # noqa: B008  frozen
     """Return what `source` (a path, a glob, a list of paths, a table, a frame or a database) stands for."""
+    opened = _open(source, query, reading)
+    if reading.encoding is not None and not (isinstance(opened, FileSource) and opened.format == "csv"):
+        raise InputError("an encoding was given, but these are no text files", "leave out --encoding")
+    if reading.matrices is not None and not (isinstance(opened, TableSource) and opened.paths):
+        raise InputError("a matrix was named, but this is no Open Matrix file", "leave out --matrices")
+    return opened
+
+
+def _open(source: Readable, query: str | None, reading: Reading) -> Source:
     if isinstance(source, str) and source.startswith(_DATABASES):
         if query is None:
             raise InputError("a database was given, but not what to ask it", 'add --query "SELECT ... FROM ..."')
@@ -100,9 +146,9 @@ def open_source(source: Readable, query: str | None = None) -> Source:
     if isinstance(source, str) and is_address(source):
         return CloudSource(source, list_files(source))
     if isinstance(source, str | Path):
-        return _files([str(source)])
+        return _files([str(source)], reading)
     if isinstance(source, list | tuple) and source and all(isinstance(item, str | Path) for item in source):
-        return _files([str(item) for item in source])
+        return _files([str(item) for item in source], reading)
     return TableSource(_table(source))
 
 
@@ -115,7 +161,7 @@ def _table(source: object) -> pa.Table:
         source = source.collect()
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
         try:
-            return pa.table(source)
+            return _without_shapes(source) if is_geo_frame(source) else pa.table(source)
         except (pa.ArrowException, TypeError):  # whose text would show values
             raise InputError(
                 f"a column of the {type(source).__name__} holds values of several types", _ONE_TYPE
@@ -123,30 +169,56 @@ def _table(source: object) -> pa.Table:
     raise InputError(f"trips cannot be read from a {type(source).__name__}", _FORMATS)
 
 
-def _files(patterns: list[str]) -> Source:
+def _without_shapes(frame: GeoFrame) -> pa.Table:
+    """Return a frame of geopandas without its shapes; of lines, both ends, in degrees, unless columns have them."""
+    table = pa.table(frame.to_wkb())
+    shapes = frame.geometry if frame.crs is None else frame.to_crs("EPSG:4326").geometry
+    lines = np.asarray(shapes.to_numpy(), object)
+    if not (there := ~shapely.is_missing(lines)).any() or (shapely.get_type_id(lines[there]) != _LINE).any():
+        return table.drop_columns([shapes.name])
+    for end, place in (("start", 0), ("end", -1)):
+        points = shapely.get_point(lines, place)
+        for axis, values in (("lon", shapely.get_x(points)), ("lat", shapely.get_y(points))):
+            if f"{end}_{axis}" not in table.column_names:
+                table = table.append_column(f"{end}_{axis}", pa.array(values, pa.float64(), mask=np.isnan(values)))
+    return table.drop_columns([shapes.name])
+
+
+def _files(patterns: list[str], reading: Reading) -> Source:
     # By real path: a file that two patterns match would count its trips twice.
     paths = sorted({Path(path).resolve(): path for pattern in patterns for path in _matches(pattern)}.values())
-    formats = {_format(path) for path in paths}
-    if len(formats) > 1:
-        raise InputError(f"the files have different formats: {', '.join(sorted(formats))}", "give files of one format")
     for path in paths:
         if not _is_text(path):
             raise InputError(f"the name {path!r} is not text in UTF-8", "give the file another name")
         if Path(path).stat().st_size == 0:
             raise InputError(f"the file {path!r} is empty", "give a file with a header and at least one trip")
+        if not path.lower().endswith(".zip"):
+            _format(path)
+    files, owner, notes = ready(paths, reading.encoding, lambda name: _format(name) == "csv", _is_trips)
+    formats = {_format(file) for file in files}
+    if len(formats) > 1:
+        raise InputError(f"the files have different formats: {', '.join(sorted(formats))}", "give files of one format")
     kind = formats.pop()
     if kind == "arrow":
         try:
-            return TableSource(pa.concat_tables([pyarrow.feather.read_table(path) for path in paths]))
+            return TableSource(pa.concat_tables([pyarrow.feather.read_table(path) for path in files]))
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"the Arrow file cannot be read: {error}", _FORMATS) from None
-    return FileSource(tuple(paths), kind)
+    if kind == "matrices":
+        return TableSource(read_matrices(files, reading.chosen), tuple(paths))
+    return FileSource(tuple(paths), kind, () if owner is None else tuple(files), owner, tuple(notes))
+
+
+def _is_trips(name: str) -> bool:
+    return _kind(name) is not None
 
 
 def _matches(pattern: str) -> list[str]:
     path = Path(pattern)
     if path.is_dir():
-        files = [str(item) for item in path.rglob("*") if item.is_file() and _kind(str(item)) and _is_data(item.name)]
+        files = [
+            str(item) for item in path.rglob("*") if item.is_file() and _is_known(str(item)) and _is_data(item.name)
+        ]
         if not files:
             raise InputError(f"the folder {pattern!r} holds no trips", _FORMATS)
         return files
@@ -172,16 +244,22 @@ def _is_data(name: str) -> bool:
     return not name.startswith((".", "_"))
 
 
+def _is_known(path: str) -> bool:
+    """Whether a file of a folder may hold trips; notes beside data are often called .txt."""
+    if path.lower().endswith(".txt"):
+        return is_cab_file(path)
+    return path.lower().endswith(".zip") or _is_trips(path)
+
+
 def _kind(path: str) -> str | None:
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in {".gz", ".zst"}:
         endings.pop()
-    kind = _ENDINGS.get(endings[-1] if endings else "")
-    return CABS if kind is None and is_cab_file(path) else kind
+    return _ENDINGS.get(endings[-1] if endings else "")
 
 
 def _format(path: str) -> str:
-    kind = _kind(path)
+    kind = CABS if is_cab_file(path) else _kind(path)
     if kind is None:
         raise InputError(f"the format of {path!r} is not known", _FORMATS)
     return kind

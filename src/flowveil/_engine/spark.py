@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,9 +51,11 @@ def grouped_visits(
     source = request.source
     if not isinstance(source, FileSource):
         raise InputError("Spark reads trips from files only", "give Parquet or CSV files, or use --engine duckdb")
+    if source.wide is not None:
+        raise InputError("Spark reads no matrices", "one machine is enough: use --engine duckdb")
     with connection(source, memory) as con, open_session(master) as session:
         keys, sums = visit_columns(request)
-        keyed = _key(session, request, source, types(con, source), index, step)
+        keyed = _key(session, request, source, types(con, replace(source, derived=())), index, step)
         yield con, add_up(keyed, [TALLY, *keys], sums)
 
 
@@ -94,24 +97,26 @@ def _key(
 
     schema = from_arrow_schema(pa.schema([(TALLY, pa.string()), *signed(key_schema(request))]))
     if source.format == "csv":
-        files = session.sparkContext.parallelize([(path,) for path in source.paths], len(source.paths))
+        files = session.sparkContext.parallelize([(path,) for path in source.files], len(source.files))
         frame = session.createDataFrame(files, "path string")
         work = partial(key_files, request=request, kinds=kinds, index=index, step=step)
     else:
         frame = _with_folders(session.read.option("mergeSchema", "true"), source, kinds)
         if request.where is None:
-            frame = frame.select(*(_quoted(name) for name in request.named))
+            made = {column.name: column.columns for column in source.derived}
+            named = [name for column in request.named for name in made.get(column, (column,))]
+            frame = frame.select(*(_quoted(name) for name in dict.fromkeys(named)))
         work = partial(key_rows, request=request, index=index, step=step)
     return frame.mapInArrow(work, schema)
 
 
 def _with_folders(reader: DataFrameReader, source: FileSource, kinds: dict[str, str]) -> DataFrame:
     """Return Parquet files as a frame; keys in names of folders (day=3) get the types that DuckDB gives them."""
-    folders = [str(Path(path).parent) for path in source.paths]
+    folders = [str(Path(path).parent) for path in source.files]
     while any("=" in Path(folder).name for folder in folders):
         folders = [str(Path(folder).parent) if "=" in Path(folder).name else folder for folder in folders]
-    keys = len(set(folders)) == 1 and str(Path(source.paths[0]).parent) != folders[0]
-    frame = (reader.option("basePath", folders[0]) if keys else reader).parquet(*source.paths)
+    keys = len(set(folders)) == 1 and str(Path(source.files[0]).parent) != folders[0]
+    frame = (reader.option("basePath", folders[0]) if keys else reader).parquet(*source.files)
     for name, kind in frame.dtypes:
         if kind == "string" and kinds[name] in _FOLDER_TYPES:
             frame = frame.withColumn(name, frame[_quoted(name)].cast(_FOLDER_TYPES[kinds[name]]))

@@ -32,7 +32,7 @@ def key_rows(
     first = next(batches, None)
     if first is not None:
         reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-        yield from _keyed(replace(request, source=StreamSource(reader)), index, step)
+        yield from _keyed(replace(request, source=StreamSource(reader, derived=request.source.derived)), index, step)
 
 
 def key_files(
@@ -42,7 +42,7 @@ def key_files(
     for path in chain.from_iterable(texts(batch["path"]) for batch in batches):
         file = FileSource((path,), "csv")
         with connection(file, _MEMORY) as con:
-            source = StreamSource(read_text(con, file, list(kinds)), kinds)
+            source = StreamSource(read_text(con, file, list(kinds)), kinds, derived=request.source.derived)
             yield from _keyed(replace(request, source=source), index, step)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._charts import PRIVATE, bars_svg, table_html
+from flowveil._engine import Reading
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
 from flowveil._flows.people import Measures, joined, most_of_one, visits_by_group
@@ -31,6 +32,7 @@ class Provenance:
     source: Source | None = None
     columns: dict[str, str] = field(default_factory=dict)  # as the user mapped them
     where: str | None = None
+    reading: Reading = field(default_factory=Reading)  # how the user said that it is written
     zones: str | None = None  # path of the zones file
     places: str | None = None  # path of the file of places that areas are called after
     unit: str | None = None
@@ -45,6 +47,7 @@ class Provenance:
     outside_bbox: int = 0  # rows that the bbox left out, as asked
     unknown_zones: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # sentences for the user
+    doubts: tuple[str, ...] = ()  # and what looks wrong with where trips lie
 
 
 def _undivided() -> pa.Table:
@@ -97,7 +100,9 @@ class Flows:
 
     def __repr__(self) -> str:
         parts = f" in {self.matrix_count:,} matrices" if self.matrix_count > 1 else ""
-        return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}>"
+        lost = sum(self.dropped.values())
+        told = f"; {lost:,} of {self.provenance.rows:,} rows dropped" if lost else ""
+        return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}{told}>"
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was counted, and how few trips share a pair of tiles. Private."""
@@ -115,6 +120,11 @@ class Flows:
     def total(self) -> int:
         """All trips."""
         return int(self.trips.sum())
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Rows of the input that cannot be used and are in no flow, by reason."""
+        return self.provenance.dropped
 
     @property
     def matrix_count(self) -> int:
@@ -258,7 +268,9 @@ def _regrow(places: Places, tree: Hierarchy, leaf: IntArray) -> tuple[Hierarchy,
 def check_flows(value: object) -> Flows:
     """Return flows, or raise if these are none."""
     if not isinstance(value, Flows):
-        raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")
+        raise InputError(
+            f"flows were expected, and this is {shown(value)}", "count the trips first: build_flows(trips, ...)"
+        )
     return value
 
 

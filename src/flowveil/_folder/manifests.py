@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     min_samples: int
     variant: str
     reshape: bool
+    cut_into: str
     caps: str
     weights: str
     max_extent: str
@@ -80,6 +81,7 @@ class Promise(TypedDict, total=False):
     samples: str
     spans: str
     support: str  # complete: every member was seen in every sample
+    cut_into: str
     max_extent: str
     max_duration: str
     known_points: int  # of a user, that an attacker may know
@@ -115,9 +117,11 @@ class AuditInput(TypedDict, total=False):
 
     columns: dict[str, str]
     where: str | None
+    reading: dict[str, str]  # how values are written, as the user said
     zones: str | None
     places: str | None
     sensitive: str
+    towers: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -143,6 +147,8 @@ class Audit(TypedDict, total=False):
     users: int  # trajectories
     short_users: int
     suppressed_users: int
+    trajectories: int
+    suppressed_trajectories: int
     suppressed_rows: int
     groups: int
     largest_group: int

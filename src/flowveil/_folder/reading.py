@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,7 +14,7 @@ from flowveil._folder.files import settle
 from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind, find_kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
-from flowveil._folder.shapes import shapes_from_wkb
+from flowveil._folder.shapes import mark_shapes, shapes_from_wkb
 from flowveil._options import check_path
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Files:
     manifest: Manifest
 
 
-_TEXTS = ("where", "zones", "places", "sensitive")  # input options of an audit file that are text
+_READING = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}  # how an input is written
+_TEXTS = ("where", "zones", "places", "sensitive", "towers")  # input options of an audit file that are text
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Remembered:
     zones: str | None = None
     places: str | None = None
     sensitive: str | None = None
+    towers: str | None = None
+    reading: dict[str, str] = field(default_factory=dict)  # how the input is written, by the names of `read_trips`
 
 
 def find_release(path: str | Path) -> Path:
@@ -112,6 +115,7 @@ def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a r
         tables = {name: pq.read_table(folder / name) for name in kind.tables}
         if AREAS in tables:
             shapes_from_wkb(tables[AREAS]["geometry"].to_pylist())
+            tables[AREAS] = mark_shapes(tables[AREAS])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
     return Files(kind, tables, manifest)
@@ -138,12 +142,17 @@ def remembered(audit: Mapping[str, Json]) -> Remembered:
     """Return the input options of an audit file, or raise if they are not what flowveil writes."""
     story = audit.get("input", {})
     options = {name: story.get(name) for name in ("columns", *_TEXTS)} if isinstance(story, dict) else {}
-    columns = options.get("columns")
+    columns, reading = options.get("columns"), story.get("reading", {}) if isinstance(story, dict) else {}
     is_mapping = isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())
-    texts = all(options.get(name) is None or isinstance(options[name], str) for name in _TEXTS)
+    is_reading = isinstance(reading, dict) and all(isinstance(value, str) for value in reading.values())
+    texts = (
+        is_reading
+        and set(reading) <= _READING
+        and all(options.get(name) is None or isinstance(options[name], str) for name in _TEXTS)
+    )
     if not isinstance(story, dict) or not (columns is None or is_mapping) or not texts:
         raise InputError(
             "'input' of the audit file is not what flowveil writes: columns by name; where, zones and the like as text",
             "move the file away and give columns, where and zones yourself",
         )
-    return Remembered(**options)
+    return Remembered(**options, reading=reading)

@@ -135,7 +135,12 @@ def matrix_of_flows(flows: Flows) -> Matrix:
     cells = np.column_stack([grid.positions(tree.key[leaf]) for tree, leaf in ends])
     inside = (cells >= 0).all(axis=1)
     provenance = Provenance(
-        flows.provenance.source, flows.provenance.zones, flows.provenance.columns, flows.provenance.where, flows.total
+        source=flows.provenance.source,
+        zones=flows.provenance.zones,
+        columns=flows.provenance.columns,
+        where=flows.provenance.where,
+        reading=flows.provenance.reading,
+        rows=flows.total,
     )
     return Matrix(Points(cells[inside], flows.trips[inside], grid.lengths), grid, provenance=provenance)
 
@@ -158,7 +163,9 @@ def _request(trips: Trips, columns: dict[str, str], unit: str | None) -> engine.
             "give single trips, or leave out the unit",
         )
     where = engine.without_errors(trips.where)
-    return engine.Request(source=trips.source, columns=columns, where=where, count=counted, unit=unit)
+    return engine.Request(
+        source=trips.source, columns=columns, where=where, count=counted, unit=unit, reading=trips.reading
+    )
 
 
 def _provenance(trips: Trips, counted: engine.PointCounts) -> Provenance:
@@ -166,6 +173,7 @@ def _provenance(trips: Trips, counted: engine.PointCounts) -> Provenance:
         source=trips.source,
         columns=trips.mapping,
         where=trips.where,
+        reading=trips.reading,
         rows=counted.rows,
         dropped=counted.dropped,
         outside_bbox=counted.outside_bbox,

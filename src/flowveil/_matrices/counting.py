@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from flowveil._engine import open_source
+from flowveil._engine import ReadingOptions, open_source
 from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, build_matrix, build_tile_matrix
 from flowveil._matrices.frames import build_frame_matrix
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flowveil._trips import TripsLike
 
 
-class CountingOptions(TypedDict, total=False):
+class CountingOptions(ReadingOptions, total=False):
     """How `add_noise` counts trips: options of `read_trips` and of the function that makes a method's matrix."""
 
     columns: str | Mapping[str, str] | None
@@ -50,15 +50,16 @@ class NoiseKeywords(CountingOptions, DescriptionOptions, total=False):
 
 
 _FRAMES = "--frames"
+_WRITTEN = ("layout", "encoding", "decimal", "time_format", "input_crs", "matrices")
 _ALWAYS = {"query", "columns", "where", "bbox", "memory", "max_trips_per_person"}
-_ON_CELLS = {"cells", "ends", "stops", "unit"}
+_ON_CELLS = {"cells", "ends", "stops", "unit", *_WRITTEN}
 _USED = {
-    MOSAIC: {"grid", "hierarchy", "unit", "places"},
-    LAPLACE: {"grid", "hierarchy", "unit", "places", "zones", "zone_name"},
+    MOSAIC: {"grid", "hierarchy", "unit", "places", *_WRITTEN},
+    LAPLACE: {"grid", "hierarchy", "unit", "places", "zones", "zone_name", *_WRITTEN},
     _FRAMES: {"cells", "frames", "timezone"},
 }
 _SOMETIMES = _ON_CELLS.union(*_USED.values())
-_OF_READING = ("query", "columns", "where")
+_OF_READING = ("query", "columns", "where", *_WRITTEN)
 _LEFT_OUT = "leave it out"
 _ONE_MATRIX = "leave it out: a release with noise has one matrix on areas of its own"
 _TRUE_NUMBERS = "leave it out: it is about true numbers, and here all have noise"
@@ -72,11 +73,13 @@ _SOMETIMES_HINTS = {
     "zone_name": "leave it out, or give --method laplace and --zones FILE",
     "timezone": "leave it out: only --frames looks at a clock",
     **dict.fromkeys(("cells", "ends", "stops", "frames"), _GRID),
+    **dict.fromkeys(_WRITTEN, "leave it out: frames are read of samples, which are written plainly"),
 }
 # Options of flows and crowds, which a release with noise does not have.
 _NEVER_HINTS = {
     "k": "leave it out: --epsilon protects in place of crowds",
     "strict": "leave it out: success would depend on one row; the private audit file counts rows that were dropped",
+    "max_unusable": "leave it out: success would depend on single rows; the private audit file counts those dropped",
     "elsewhere": "leave it out: a release with noise leaves nothing out to report",
     **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "remainders", "beside", "areas_from"), _ONE_MATRIX),
     **dict.fromkeys(

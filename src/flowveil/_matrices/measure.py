@@ -16,7 +16,7 @@ from flowveil._matrices.read import read_noisy
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
 from flowveil._options import parse_bbox, parse_whole
-from flowveil._trips import Trips, read_trips
+from flowveil._trips import reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +56,7 @@ def query_errors(
     options = written.manifest["options"]
     check_sums(written.manifest)
     story = remembered(read_audit(release))
-    if not isinstance(trips, Trips):
-        trips = read_trips(trips, columns or story.columns, where or story.where)
+    trips = reopen_trips(trips, story, columns, where)
     places = options.get("places", ["origin", "destination"])
     ends = _ENDS.get(tuple(place for place in places if not place.startswith("stop ")))
     if ends is None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._engine import Reading
+
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Source
@@ -68,6 +70,7 @@ class Provenance:
     zones: str | None = None  # path of the zones file
     columns: dict[str, str] = field(default_factory=dict)
     where: str | None = None
+    reading: Reading = field(default_factory=Reading)
     rows: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     outside_bbox: int = 0

@@ -291,6 +291,7 @@ def _audit(matrix: Matrix, ledger: Ledger, warning: str | None) -> Audit:
         "input": {
             "columns": provenance.columns,
             "where": provenance.where,
+            "reading": provenance.reading.typed(),
             "zones": provenance.zones,
             "places": provenance.places,
             "unit": matrix.unit,

@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pyproj
 import shapely
 
+from flowveil._arrays import GeoFrame, is_geo_frame
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._folder import parse_json, read_json, shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 from flowveil._places.geodesy import transform
@@ -148,6 +149,8 @@ def _load(source: ZonesLike, what: str = "zones") -> tuple[pa.Table, npt.NDArray
             raise InputError(f"the {what} file {path.name!r} cannot be read: {error}", f"{what} {_FORMATS}") from None
     if isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         try:
+            if is_geo_frame(source):
+                return _from_geo_frame(source)
             return _split_geometry(pa.table(source))
         except _UNREADABLE as error:
             raise InputError(f"the {what} cannot be read: {error}", f"{what} {_FORMATS}") from None
@@ -159,6 +162,14 @@ _UNREADABLE = (
     *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
 )
 _FORMATS = "are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
+
+
+def _from_geo_frame(frame: GeoFrame) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    """Take the shapes that are active off a frame of geopandas, in degrees."""
+    name = frame.geometry.name
+    table = pa.table(frame.to_wkb())
+    geometry = shapes_from_wkb(table.column(name).to_pylist())
+    return table.drop_columns([name]), _to_degrees(geometry, frame.crs)
 
 
 def _read_csv(path: Path) -> pa.Table:

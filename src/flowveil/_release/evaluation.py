@@ -20,7 +20,7 @@ from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import rows_in, times_of
 from flowveil._release.read import read_flows
 from flowveil._release.true_trips import with_true_trips
-from flowveil._trips import Trips, read_trips
+from flowveil._trips import reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,9 @@ def recount(
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
     story = remembered(read_audit(release))
-    if not isinstance(trips, Trips):
-        trips = read_trips(trips, columns or story.columns, where or story.where)
+    if zones is not None and options.get("grid") is not None:
+        raise InputError("zones were given, and the release is on a grid", "leave out --zones")
+    trips = reopen_trips(trips, story, columns, where)
     keywords = {
         "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
         "hierarchy": options.get("hierarchy"),
@@ -92,6 +93,7 @@ def recount(
         "time_hierarchy": options.get("time_hierarchy"),
         "timezone": options.get("timezone"),
         "by": options.get("by", ()),
+        "max_unusable": 1,  # whoever made the release allowed what there is
     }
     return build_flows(trips, options.get("grid"), **(keywords | changes))
 

@@ -178,7 +178,7 @@ def _where(options: Mapping[str, Json]) -> list[str]:
 
 def _trajectories(manifest: Mapping[str, Json]) -> list[str]:
     options, method = manifest["options"], manifest["method"]
-    grid = ("bbox", "step", "caps", "weights", "min_samples")
+    grid = ("bbox", "step", "caps", "weights", "cut_into", "timezone", "min_samples")
     groups = ("variant", "max_extent", "max_duration", "min_support", "known_points", "max_suppression", "blocks")
     names = [name for name in (*grid, *groups) if options.get(name) is not None]
     typed = [_option(name.replace("_", "-"), options[name]) for name in names]

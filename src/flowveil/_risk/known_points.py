@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from flowveil._errors import InputError
-from flowveil._folder import remembered
 from flowveil._risk.finding import BREAKS, HOLDS, TELLS, Finding
+from flowveil._risk.support import find_owners, read_samples
 from flowveil._trajectories import read_release
-from flowveil._trips import Trips, open_samples
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
@@ -27,13 +25,12 @@ _LEAST_CHANCE = 1e-6  # that a point was left out: with none, a single wrong poi
 
 def find_known_points(case: Case) -> Finding:
     """Draw points of every user, count the users whose trajectories hold all, and weigh those that hold some."""
-    release, samples = read_release(case.folder), _samples(case)
+    release = read_release(case.folder)
+    samples = read_samples(case, release)
     promise = release.manifest["promise"]
     k, promised = promise["k"], promise.get("known_points", _POINTS[-1])
-    random = np.random.default_rng(_SEED)
-    drawn = _draw(samples, release.manifest["options"]["bbox"], random)
-    listed = dict(zip(release.members["user_id"].to_pylist(), release.members["group"].to_pylist(), strict=True))
-    home = np.array([-1 if listed.get(user) is None else listed[user] for user in samples.users], np.int64)
+    owner, home = find_owners(samples, release)
+    drawn = _draw(samples, owner, len(home), release.manifest["options"]["bbox"])
     kept, lost = (int(release.members[name].to_numpy().sum()) for name in ("kept", "suppressed"))
     chance = max(lost / max(kept + lost, 1), _LEAST_CHANCE)
     figures = {str(count): _attack(release, drawn, count, home, chance, k) for count in {*_POINTS, promised}}
@@ -66,23 +63,16 @@ def find_known_points(case: Case) -> Finding:
     )
 
 
-def _samples(case: Case) -> Samples:
-    if case.trips is None or isinstance(case.trips, Trips):
-        raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
-    story = remembered(read_release(case.folder).audit)
-    return open_samples(case.trips, case.columns or story.columns, case.where or story.where).read()
-
-
-def _draw(
-    samples: Samples, box: list[float], random: np.random.Generator
-) -> list[tuple[int, FloatArray]]:  # a user, and points (time, lon, lat) in a random order
+def _draw(samples: Samples, owner: IntArray, owners: int, box: list[float]) -> list[tuple[int, FloatArray]]:
+    """Return users (or their days or weeks, where trajectories are cut), and points (time, lon, lat) of each."""
+    random = np.random.default_rng(_SEED)
     west, south, east, north = box
     inside = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
-    order = np.argsort(samples.user, kind="stable")
+    order = np.argsort(owner, kind="stable")
     order = order[inside[order]]
-    edges = np.searchsorted(samples.user[order], np.arange(len(samples.users) + 1))
+    edges = np.searchsorted(owner[order], np.arange(owners + 1))
     drawn = []
-    for user in np.sort(random.permutation(len(samples.users))[:_MOST_USERS]).tolist():
+    for user in np.sort(random.permutation(owners)[:_MOST_USERS]).tolist():
         rows = random.permutation(order[edges[user] : edges[user + 1]])[: _POINTS[-1]]
         drawn.append((user, np.column_stack([samples.time[rows], samples.lon[rows], samples.lat[rows]])))
     return drawn

@@ -15,7 +15,7 @@ from flowveil._folder import read_audit, remembered
 from flowveil._release import anonymize, recount
 from flowveil._risk.finding import HOLDS, TELLS, Finding
 from flowveil._risk.holding import Known
-from flowveil._trips import Trips, read_trips
+from flowveil._trips import reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import FloatArray
     from flowveil._options import Keywords
     from flowveil._risk.case import Case
+    from flowveil._trips import Trips
 
 _TARGETS = 5  # persons, the most unique first
 _SHADOWS = 8  # releases with each of them, and as many without
@@ -164,10 +165,7 @@ class Shadows:
 def _open(case: Case) -> Trips:
     if case.trips is None:
         raise InputError("this attack needs the trips of the release", "give them with --against INPUT")
-    if isinstance(case.trips, Trips):
-        return case.trips
-    story = remembered(read_audit(case.folder))
-    return read_trips(case.trips, case.columns or story.columns, case.where or story.where)
+    return reopen_trips(case.trips, remembered(read_audit(case.folder)), case.columns, case.where)
 
 
 def _asked(case: Case) -> Keywords:

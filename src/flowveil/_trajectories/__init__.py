@@ -9,6 +9,7 @@ from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid
 from flowveil._trajectories.options import GATHER, GLOVE, METHODS, parse_blocks, parse_grouping, parse_known_points
+from flowveil._trajectories.periods import PERIODS, first_days, parse_periods
 from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, read_release
 from flowveil._trajectories.steering import parse_price
@@ -21,6 +22,7 @@ __all__ = [
     "GATHER",
     "GLOVE",
     "METHODS",
+    "PERIODS",
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",
@@ -33,6 +35,7 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "first_days",
     "frontier",
     "gap",
     "make_grid",
@@ -43,6 +46,7 @@ __all__ = [
     "parse_ks",
     "parse_min_samples",
     "parse_path_points",
+    "parse_periods",
     "parse_price",
     "read_release",
     "read_trajectories",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Unpack, cast
 
 from flowveil._engine import DUCKDB, check_engine, choose_spread
 from flowveil._errors import InputError
@@ -13,7 +14,8 @@ from flowveil._trajectories.complete import follow_frontier, group_completely
 from flowveil._trajectories.frontier import DEFAULT_POINTS, parse_path_points
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
 from flowveil._trajectories.known_points import protect_points
-from flowveil._trajectories.options import GATHER, GLOVE, parse_grouping
+from flowveil._trajectories.options import GATHER, GLOVE, KM, parse_grouping
+from flowveil._trajectories.periods import check_steps, group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
@@ -55,6 +57,9 @@ def anonymize(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
@@ -80,7 +85,8 @@ def anonymize(
     blocks, of glove: users of one region and time are merged with each other only, in so many blocks; auto takes one
     for up to 10,000 users, which is exact. engine, master: where blocks are merged, as for `anonymize` of flows.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
-    step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
+    tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
 
@@ -125,6 +131,9 @@ def anonymize(
             caps=caps,
             weights=weights,
             min_samples=min_samples,
+            cut_into=cut_into,
+            timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
     )
@@ -156,6 +165,9 @@ def frontier(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
@@ -166,8 +178,8 @@ def frontier(
     Columns: price, suppressed (share of samples), extent (mean, in meters), duration (mean, in minutes), users, groups
     and samples. It can be used as a pyarrow table and draws itself in a notebook. Private: it is computed from true
     samples. points: how many prices. method: gather, or glove, for groups of glove with complete support.
-    source, k, bbox, variant, max_extent, max_duration, min_support, step, caps, weights, min_samples, columns, where,
-    memory, tell: as for `anonymize`.
+    source, k, bbox, variant, max_extent, max_duration, min_support, step, caps, weights, min_samples, cut_into,
+    timezone, towers, columns, where, memory, tell: as for `anonymize`.
 
     >>> box = fv.synthetic.PHONES_BBOX
     >>> for row in fv.trajectories.frontier("samples.parquet", 2, bbox=box, step="1km,30min", points=3).to_pylist():
@@ -197,50 +209,66 @@ def frontier(
             caps=caps,
             weights=weights,
             min_samples=min_samples,
+            cut_into=cut_into,
+            timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
     )
-    return follow_frontier(trajectories, asked, points, lambda: _merge(trajectories, asked, over_cores, tell), tell)
+    return follow_frontier(
+        trajectories, asked, points, lambda: _merge_each(trajectories, asked, over_cores, tell), tell
+    )
 
 
 def _make_groups(
     trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]
 ) -> Grouping:
-    """Group users with the method that was asked for."""
-    max_extent, max_duration = asked.most_in(trajectories.grid)
-    if asked.known_points is not None and asked.max_suppression is not None:
-        return protect_points(
-            trajectories,
-            asked.k,
-            asked.known_points,
-            max_suppression=asked.max_suppression,
-            max_extent=max_extent,
-            max_duration=max_duration,
-            tell=tell,
-        )
+    """Group users with the method that was asked for, in each period by itself."""
     if asked.steering is not None:
-        return group_completely(
-            trajectories, asked, asked.steering, lambda: _merge(trajectories, asked, spread, tell), tell
-        )
-    grouping = _merge(trajectories, asked, spread, tell)
+        merge = partial(_merge_each, trajectories, asked, spread, tell)
+        return group_completely(trajectories, asked, asked.steering, merge, tell)
+    if asked.method == KM:
+        check_steps(trajectories)
+        return group_each(trajectories, asked.k, partial(_protect, asked=asked, tell=tell))
+    grouping = _merge_each(trajectories, asked, spread, tell)
     if asked.min_support > 1:
         tell("counting who was seen where")
         grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
     return grouping
 
 
-def _merge(trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]) -> Grouping:
-    """Return the groups of glove."""
+def _protect(trajectories: Trajectories, asked: GroupingOptions, tell: Callable[[str], None]) -> Grouping:
+    """Return users with the points of theirs that others share; known_points and max_suppression are there for km."""
     max_extent, max_duration = asked.most_in(trajectories.grid)
-    return glove_in_blocks(
+    return protect_points(
         trajectories,
         asked.k,
-        asked.variant,
-        asked.blocks,
-        spread,
+        cast("int", asked.known_points),
+        max_suppression=cast("float", asked.max_suppression),
         max_extent=max_extent,
         max_duration=max_duration,
-        reshape=asked.reshape,
-        memory=asked.memory,
         tell=tell,
+    )
+
+
+def _merge_each(
+    trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]
+) -> Grouping:
+    """Return the groups of glove, in each period by itself."""
+    max_extent, max_duration = asked.most_in(trajectories.grid)
+    return group_each(
+        trajectories,
+        asked.k,
+        lambda part: glove_in_blocks(
+            part,
+            asked.k,
+            asked.variant,
+            asked.blocks,
+            spread,
+            max_extent=max_extent,
+            max_duration=max_duration,
+            reshape=asked.reshape,
+            memory=asked.memory,
+            tell=tell,
+        ),
     )

@@ -131,6 +131,7 @@ def _select(trajectories: Trajectories, ranks: IntArray) -> Trajectories:
         x=trajectories.x[rows],
         y=trajectories.y[rows],
         rows=trajectories.rows[rows],
+        periods=None,
         provenance=None,
     )
 

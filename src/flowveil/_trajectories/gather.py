@@ -46,7 +46,7 @@ class Former:
     def form(self, price: int) -> Outcome:
         """Return what groups publish that are formed at a price."""
         from flowveil._trajectories.forming import Crowds, form_groups, improve  # noqa: PLC0415  numba is slow to import
-        from flowveil._trajectories.pairs import find_partners, tie  # noqa: PLC0415  numba is slow to import
+        from flowveil._trajectories.pairs import tie  # noqa: PLC0415  numba is slow to import
 
         paths, terms = self.chooser.paths, self.chooser.terms(price)
         users = len(self.chooser.trajectories)
@@ -62,7 +62,7 @@ class Former:
             if free.sum() < self.k or (step == price and not len(groups)):
                 break
             step = min(price, step * _LADDER) if not len(groups) else step
-            seen.append(find_partners(paths, self.chooser.terms(step), free, self.workers))
+            seen.append(self._find(step, free))
             ties = tie(seen[-1:])
         members = np.concatenate(found)
         group = np.full(users, -1)
@@ -75,13 +75,20 @@ class Former:
 
     def _partners(self, price: int) -> Partners:
         """Return the best partners at a price, of those that are the best at the next power of two."""
-        from flowveil._trajectories.pairs import find_partners, reprice  # noqa: PLC0415  numba is slow to import
+        from flowveil._trajectories.pairs import reprice  # noqa: PLC0415  numba is slow to import
 
         power, paths = (price - 1).bit_length(), self.chooser.paths
         if power not in self.known:
             everyone = np.ones(len(self.chooser.trajectories), np.bool_)
-            self.known[power] = find_partners(paths, self.chooser.terms(2**power), everyone, self.workers)
+            self.known[power] = self._find(2**power, everyone)
         return reprice(paths, self.chooser.terms(price), self.known[power], self.workers)
+
+    def _find(self, price: int, free: BoolArray) -> Partners:
+        """Return the best partners of users who are free, of their own period."""
+        from flowveil._trajectories.pairs import find_partners  # noqa: PLC0415  numba is slow to import
+
+        periods = self.chooser.trajectories.periods
+        return find_partners(self.chooser.paths, self.chooser.terms(price), free, self.workers, periods)
 
     def _absorb(self, terms: Terms, ties: Ties, members: IntArray, group: IntArray) -> list[IntArray]:
         """Return groups with users who were left and let them earn more; each joins where that rises the most."""

@@ -128,6 +128,8 @@ def make_release(
         check_points(grouping, k, int(options["known_points"]))
     elif any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
+    if any(len({trajectories.users[rank] for rank in group.members}) < len(group.members) for group in grouping.groups):
+        raise PromiseError("a group counts a user twice", "this is a bug: please report it")
     order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
     groups = [grouping.groups[number] for number in order]
     group_of = np.full(len(trajectories), -1)
@@ -145,17 +147,14 @@ def make_release(
         raise PromiseError(
             "a user would be counted in a group without a sample there", "this is a bug: please report it"
         )
+    if (rows - kept).sum() > float(options.get("max_suppression", 1)) * rows.sum() + 1e-6:
+        raise PromiseError(
+            f"{1 - kept.sum() / rows.sum():.1%} of samples would be suppressed, more than is allowed",
+            "raise max_suppression, lower k or known_points, or cut into longer periods",
+        )
     if not thresholds and (kept < rows)[group_of >= 0].any():
         raise PromiseError("samples of a member would be lost", "this is a bug: please report it")
-    members = pa.table(
-        {
-            "user_id": pa.array(trajectories.users, pa.string()),
-            "group": pa.array(group_of, pa.int64(), mask=group_of < 0),
-            "kept": kept,
-            "suppressed": rows - kept,
-        },
-        schema=MEMBER_COLUMNS,
-    )
+    members = _members(trajectories, group_of, kept, rows - kept)
     return TrajectoryRelease(
         table,
         make_manifest(trajectories, method, options, k, description or {}),
@@ -236,20 +235,40 @@ def _check_presence(seen: list[IntArray], least: int) -> None:
         raise PromiseError(f"a sample would be published in which {who} seen", "this is a bug: please report it")
 
 
+def _members(trajectories: Trajectories, group_of: IntArray, kept: IntArray, suppressed: IntArray) -> pa.Table:
+    members = pa.table(
+        {
+            "user_id": pa.array(trajectories.users, pa.string()),
+            "group": pa.array(group_of, pa.int64(), mask=group_of < 0),
+            "kept": kept,
+            "suppressed": suppressed,
+        },
+        schema=MEMBER_COLUMNS,
+    )
+    if trajectories.periods is None:
+        return members
+    days = pa.array(trajectories.periods.astype(np.int32)).cast(pa.date32())
+    return members.add_column(1, pa.field("period", pa.date32()), days)
+
+
 def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupported: float) -> Audit:
     provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
     sizes = [len(group.members) for group in grouping.groups]
+    published = {trajectories.users[rank] for group in grouping.groups for rank in group.members.tolist()}
     return {
         "format": AUDIT_FORMAT,
         "input": {
             "columns": provenance.mapping if provenance else {},
             "where": provenance.where if provenance else None,
+            "towers": provenance.towers_file if provenance else None,
             "fingerprint": fingerprint(provenance.source if provenance else None),
         },
         "dropped": trajectories.dropped,
         "short_users": trajectories.short_users,
-        "users": len(trajectories),
-        "suppressed_users": len(grouping.suppressed_users),
+        "users": len(set(trajectories.users)),
+        "suppressed_users": len(set(trajectories.users) - published),
+        "trajectories": len(trajectories),
+        "suppressed_trajectories": len(grouping.suppressed_users),
         "rows": rows,
         "suppressed_rows": rows - kept,
         "groups": len(sizes),

@@ -1,17 +1,22 @@
 """Trips and samples of trajectories: reading them and knowing their columns."""
 
-from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, needed
+from flowveil._trips.columns import COORDINATES, LOOKS_COUNTED, ZONES, check_used, needed
+from flowveil._trips.known_layouts import Layout, layouts
 from flowveil._trips.samples import SampleSource, open_samples
-from flowveil._trips.trips import Trips, TripsLike, read_trips
+from flowveil._trips.trips import Trips, TripsLike, read_trips, reopen_trips
 
 __all__ = [
     "COORDINATES",
     "LOOKS_COUNTED",
     "ZONES",
+    "Layout",
     "SampleSource",
     "Trips",
     "TripsLike",
+    "check_used",
+    "layouts",
     "needed",
     "open_samples",
     "read_trips",
+    "reopen_trips",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError, UnknownNameError
+from flowveil._trips.known_layouts import match_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from flowveil._trips.known_layouts import Layout
 
 COORDINATES = ("start_lon", "start_lat", "end_lon", "end_lat")
 ZONES = ("origin", "destination")
@@ -94,7 +95,9 @@ _SHOWN = 20
 _FOR_ZONE_TABLES = {"zone_id", "lon", "lat"}  # mapped by the same option, used when the zones are read
 
 
-def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> dict[str, str]:
+def recognize(
+    available: Sequence[str], mapping: Mapping[str, str] | None, layout: Layout | None = None
+) -> dict[str, str]:
     """Return the input's column for every known meaning that it has; `mapping` goes first, '' means none."""
     recognized: dict[str, str] = {}
     for name, column in (mapping or {}).items():
@@ -104,22 +107,25 @@ def recognize(available: Sequence[str], mapping: Mapping[str, str] | None) -> di
             if column not in available:
                 raise UnknownNameError("column", column, available)
             recognized[name] = column
-    alike = Counter(_plain(column) for column in available)
-    by_plain = {_plain(column): column for column in available if alike[_plain(column)] == 1}
+    of_layout = {} if layout is None else layout.columns
     for name, others in _KNOWN.items():
         if name not in (mapping or {}):
-            match = next((column for column in (name, *others) if column in available), None)
-            match = match or next(
-                (by_plain[_plain(other)] for other in (name, *others) if _plain(other) in by_plain), None
-            )
+            known = [*([of_layout[name]] if name in of_layout else []), name, *others]
+            as_written = next((column for column in known if column in available), None)
+            match = as_written or next(iter(match_names(available, known).values()), None)
             if match is not None:
                 recognized[name] = match
     return recognized
 
 
-def _plain(name: str) -> str:
-    """Return a name as it sounds: `Start Station Longitude` is `start_station_longitude`."""
-    return re.sub(r"[\W_]+", "_", name.strip().lower())
+def check_used(mapping: Mapping[str, str], *, by_zone: bool) -> None:
+    """Raise if a column was mapped that says nothing without zones, and there are none."""
+    about_zones = {name for name in ZONES if mapping.get(name)} | _FOR_ZONE_TABLES
+    if not by_zone and (idle := [name for name in mapping if name in about_zones]):
+        raise InputError(
+            f"columns were mapped that are about zones, and no zones were given: {', '.join(idle)}",
+            "describe the zones with --zones FILE, or leave these out of --columns",
+        )
 
 
 def needed(recognized: Mapping[str, str], available: Sequence[str], *, by_zone: bool) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ def verify_flows(
         check_maps(manifest, layer, areas_from=options.areas_from)
     check_shape(manifest, options, promise)
     checks += check_written(folder, audit)
-    return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping)
+    return Verification(tuple(checks), len(flows), counts.rows, table.where, table.mapping, table.reading.typed())
 
 
 def _check_layers(
@@ -248,6 +248,8 @@ def _ground(
 ) -> Ground:
     if options.by_zone:
         return Members(open_zones(zones, audit, trips, options), options.columns, areas, many=options.many)
+    if zones is not None:
+        raise InputError("zones were given, and the release is on a grid", "leave out --zones")
     return make_grid(options)
 
 

@@ -9,7 +9,7 @@ from flowveil._engine import QuerySource, Request
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._folder import remembered
 from flowveil._places import read_zones
-from flowveil._trips import Trips, needed, read_trips
+from flowveil._trips import Trips, needed, reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def open_trips(
         return trips
     is_path = isinstance(trips, str | Path | list | tuple | QuerySource)
     story = remembered(audit if is_path else {})
-    return read_trips(trips, columns or story.columns, where or story.where)
+    return reopen_trips(trips, story, columns, where)
 
 
 def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips, options: Options) -> ZoneTable:
@@ -63,6 +63,7 @@ def make_request(trips: Trips, options: Options, promise: Promise) -> Request:
         weight=promise.weight,
         time=_time_column(trips) if options.time_levels else None,
         by=options.by,
+        reading=trips.reading,
     )
 
 

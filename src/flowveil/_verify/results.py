@@ -20,6 +20,7 @@ class Verification:
     trips_read: int  # rows of the input, usable or not
     where: str | None = None  # the condition on these rows: no others were looked at
     columns: dict[str, str] = field(default_factory=dict)  # which columns were taken for what, as somebody said
+    reading: dict[str, str] = field(default_factory=dict)  # how values were read, as somebody said
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was checked."""

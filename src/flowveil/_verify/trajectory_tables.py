@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from math import cos, radians
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +33,11 @@ _METHODS = {"k-anonymity": ("glove", "gather"), "km-anonymity": ("km",)}  # by k
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
 _THRESHOLDS = ("max_extent", "max_duration", "min_support")
 _POINTS = ("known_points", "max_suppression")
-_MORE_OPTIONS = ("variant", *_THRESHOLDS, "reshape", "blocks", *_POINTS, *STEERING_OPTIONS, "caps", "weights")
+_GRID = ("caps", "weights", "cut_into", "timezone")
+_MORE_OPTIONS = ("variant", *_THRESHOLDS, "reshape", "blocks", *_POINTS, *STEERING_OPTIONS, *_GRID)
 _OF_GLOVE = {"variant", "min_support", "reshape", "blocks"}
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = (*_THRESHOLDS, *_POINTS, "spans", "support")
+_MORE_PROMISE = (*_THRESHOLDS, *_POINTS, "spans", "support", "cut_into")
 _MOST_KNOWN_POINTS = 6
 _SAID = {"unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
@@ -56,6 +58,7 @@ _MEMBERS: dict[str, pa.DataType] = {
     **dict.fromkeys(("group", "kept", "suppressed"), pa.int64()),
 }
 _MEMBER_COLUMNS = pa.schema(_MEMBERS)
+_MEMBERS_CUT = _MEMBER_COLUMNS.insert(1, pa.field("period", pa.date32()))
 _HINT = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
 
 
@@ -103,6 +106,12 @@ class TrajectoryTables:
     def overlapping(self) -> bool:
         """Whether samples of a group may share time."""
         return bool(self.manifest["promise"].get("spans") == "overlapping")
+
+    @property
+    def period(self) -> str | None:
+        """What trajectories are cut into: days, weeks or nothing."""
+        period: str | None = self.manifest["promise"].get("cut_into")
+        return period
 
     @property
     def options(self) -> dict[str, Json]:
@@ -166,11 +175,11 @@ def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise InputError(f"{str(path)!r} is not a release of trajectories ({_FORMAT})", _HINT)
     release = TrajectoryTables(manifest, table, private, story if isinstance(story, dict) else {})
-    _check_tables(folder, release)
     try:
         _check_manifest(release)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise broken("the manifest is not complete") from None
+    _check_tables(folder, release)
     return release
 
 
@@ -181,7 +190,7 @@ def _check_tables(folder: Path, release: TrajectoryTables) -> None:
         raise broken(f"{TRAJECTORIES} has other columns or metadata than it should")
     if any(column.null_count for column in release.samples.columns):
         raise broken(f"{TRAJECTORIES} has nulls")
-    if not release.members.schema.equals(_MEMBER_COLUMNS):
+    if not release.members.schema.equals(_MEMBERS_CUT if release.period else _MEMBER_COLUMNS):
         raise InputError("the members file has other columns than it should", "use the one that was written beside")
 
 
@@ -200,8 +209,9 @@ def _check_manifest(release: TrajectoryTables) -> None:
     if promise.get("min_support") != options.get("min_support") or not _is_whole(asked, 2):
         raise broken("'min_support' of the promise is not a number of users, 2 or more, or the options have another")
     _check_kind(release)
+    _check_spans(release)
     label = check_description(manifest, has_unit=True) or "users"
-    if manifest["promise_text"] != trajectories_promise_in_words(promise, label, overlapping=release.overlapping):
+    if manifest["promise_text"] != trajectories_promise_in_words(promise, label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["method"] not in _METHODS[promise["kind"]] or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
@@ -215,14 +225,10 @@ def _check_kind(release: TrajectoryTables) -> None:
     of_points = promise["kind"] == "km-anonymity"
     if promise["kind"] not in _METHODS or ("known_points" in promise) != of_points:
         raise broken("the promise is neither one of k-anonymity nor of km-anonymity")
-    if ("spans" in promise) != release.overlapping or ("reshape" in options or of_points) != release.overlapping:
-        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
     if of_points and _OF_GLOVE & set(options):
         raise broken("the manifest has options of another method")
-    if options.get("reshape", False) is not False or not _is_whole(options.get("blocks", 1), 1):
-        raise broken("'reshape' or 'blocks' of the manifest is not what may be typed")
     check_steering(release.manifest)
-    for name in ("known_points", "max_suppression"):
+    for name in _POINTS:
         allowed = of_points or (release.complete and name == "max_suppression" and name in promise)
         if (name in promise) != allowed or promise.get(name) != options.get(name):
             raise broken(f"{name!r} of the promise is missing, or the options have another")
@@ -231,6 +237,22 @@ def _check_kind(release: TrajectoryTables) -> None:
     share = promise.get("max_suppression", 1)
     if not (type(share) in {int, float} and 0 <= share <= 1):
         raise broken("'max_suppression' of the promise is not a share")
+
+
+def _check_spans(release: TrajectoryTables) -> None:
+    """Check what the manifest says of overlapping samples, and of the days or weeks that trajectories are cut into."""
+    options, promise = release.options, release.manifest["promise"]
+    overlapping = "reshape" in options or "known_points" in promise
+    if ("spans" in promise) != release.overlapping or overlapping != release.overlapping:
+        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
+    if release.period != options.get("cut_into") or release.period not in {None, "day", "week"}:
+        raise broken("'cut_into' of the promise is not a period, or the options have another")
+    if (release.period is None) != ("timezone" not in options):
+        raise broken("'timezone' of the manifest does not go with 'cut_into'")
+    if release.period is not None and options["timezone"] not in available_timezones():
+        raise broken("'timezone' of the manifest is not a time zone")
+    if options.get("reshape", False) is not False or not _is_whole(options.get("blocks", 1), 1):
+        raise broken("'reshape' or 'blocks' of the manifest is not what may be typed")
 
 
 def _check_grid(options: dict[str, Json]) -> None:

@@ -148,29 +148,43 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users", *, overlapping: bool = False) -> str:
-    """Return the promise of a release of trajectories in plain words.
+_IN_ONE = "Nobody's samples are in two trajectories."
+_IN_PERIODS = (
+    "Trajectories are cut into {period}s, and all of this holds for each {period} by itself: nobody's samples of a "
+    "{period} are in two trajectories, no trajectory counts anybody twice, and nothing tells which trajectories of "
+    "different {period}s are of the same {label}."
+)
 
-    label: what the publisher calls users; overlapping: whether samples of a group may share time.
-    """
-    k, points, least = promise["k"], promise.get("known_points"), promise.get("min_support", 1)
-    if points is not None:
-        known = f"at most {points} points" if points > 1 else "one point"
-        return (
-            f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
-            f"those of at least {k} {label} do. A trajectory may be that of one of the {label} alone, who was seen in "
-            "all of its boxes and time spans: whoever knows more points may recognize it. At most "
-            f"{promise['max_suppression']:.0%} of all samples were left out."
-        )
-    if "support" in promise:
-        return _complete_in_words(promise, label)
+
+def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users") -> str:
+    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+    points, period = promise.get("known_points"), promise.get("cut_into")
+    overlapping = points is None and promise.get("spans") == "overlapping"
+    crowds = _complete_in_words if "support" in promise else _crowds_in_words
+    return (
+        (crowds(promise, label) if points is None else _points_in_words(promise, points, label))
+        + (_IN_PERIODS.format(period=period, label=label) if period else _IN_ONE)
+        + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes." * overlapping
+    )
+
+
+def _crowds_in_words(promise: dict[str, Json], label: str) -> str:
+    least = promise.get("min_support", 1)
     some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
-        f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least {some}; not all of them need to have been, and its support says how "
-        "many were. Nobody's samples are in two trajectories."
-        + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
-        * overlapping
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
+        f"every box and time span of a trajectory at least {some}; not all of them need to have been, and its support "
+        "says how many were. "
+    )
+
+
+def _points_in_words(promise: dict[str, Json], points: int, label: str) -> str:
+    known = f"at most {points} points" if points > 1 else "one point"
+    return (
+        f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
+        f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
+        "seen in all of its boxes and time spans: whoever knows more points may recognize it. At most "
+        f"{promise['max_suppression']:.0%} of all samples were left out. "
     )
 
 
@@ -179,6 +193,5 @@ def _complete_in_words(promise: dict[str, Json], label: str) -> str:
     left = promise.get("max_suppression")
     return (
         f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
-        f"every box and time span of a trajectory all of its {label} were seen{some}. Nobody's samples are in two "
-        "trajectories."
-    ) + ("" if left is None else f" At most {100 * left:.10g} % of all samples were left out.")
+        f"every box and time span of a trajectory all of its {label} were seen{some}. "
+    ) + ("" if left is None else f"At most {100 * left:.10g} % of all samples were left out. ")
