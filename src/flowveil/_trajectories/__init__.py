@@ -4,7 +4,7 @@ from flowveil._trajectories.anonymization import anonymize, frontier
 from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
-from flowveil._trajectories.frontier import DEFAULT_POINTS, TrajectoryFrontier, parse_path_points
+from flowveil._trajectories.frontiers import DEFAULT_POINTS, TrajectoryFrontier, parse_path_points
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid

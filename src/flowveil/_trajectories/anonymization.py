@@ -11,7 +11,7 @@ from flowveil._options import AUTO, parse_description
 from flowveil._processes import over_cores
 from flowveil._trajectories.blocks import glove_in_blocks
 from flowveil._trajectories.complete import follow_frontier, group_completely
-from flowveil._trajectories.frontier import DEFAULT_POINTS, parse_path_points
+from flowveil._trajectories.frontiers import DEFAULT_POINTS, parse_path_points
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
 from flowveil._trajectories.known_points import protect_points
 from flowveil._trajectories.options import GATHER, GLOVE, KM, parse_grouping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flowveil._engine import Readable
     from flowveil._options import DescriptionOptions
     from flowveil._processes import Spread
-    from flowveil._trajectories.frontier import TrajectoryFrontier
+    from flowveil._trajectories.frontiers import TrajectoryFrontier
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.options import GroupingOptions
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from flowveil._trajectories.choice import Chooser
-from flowveil._trajectories.frontier import follow
+from flowveil._trajectories.frontiers import follow
 from flowveil._trajectories.gather import Former
 from flowveil._trajectories.options import GATHER
 from flowveil._trajectories.steering import steer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from flowveil._trajectories.choice import Outcome
-    from flowveil._trajectories.frontier import TrajectoryFrontier
+    from flowveil._trajectories.frontiers import TrajectoryFrontier
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.options import GroupingOptions
     from flowveil._trajectories.read import Trajectories

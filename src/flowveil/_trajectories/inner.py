@@ -131,7 +131,7 @@ def solve(terms: Terms, room: Room, count: int) -> Whole:
     moments = room.moments
     moments[7, 0] = 0
     for last in range(count):
-        best, chosen = moments[7, last], np.int64(-1)
+        best, chosen = moments[7, last], -1
         latest = moments[6, last]
         end = moments[0, last] + 1
         if latest >= 0 and SCALE * by_time * (end - moments[0, latest]) < price:
