@@ -59,6 +59,7 @@ def read(folder: str | Path, table: pa.Table) -> float | None:
     assert_type(fv.export(folder, "geojson", "map"), fv.Export)
     estimate = fv.reconstruct(folder, table)
     assert_type(estimate, fv.Reconstruction)
+    assert_type(fv.register("releases.register", epsilon_budget=3), fv.Register)
     assert_type(estimate.share, float)
     return suppressed if isinstance(suppressed, float) else None
 
@@ -85,6 +86,7 @@ def names() -> list[str]:
     assert_type(fv.__version__, str)
     method: fv.Method = fv.methods()[0]
     layout: fv.Layout = fv.layouts()[0]
+    assert_type(fv.describe("trips.parquet", "h3:7"), fv.Description)
     return [method.name, layout.name, *(error.__name__ for error in errors)]
 
 

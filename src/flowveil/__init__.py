@@ -22,6 +22,7 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
+    from flowveil._describe import Description, describe
     from flowveil._errors import (
         DroppedRowsWarning,
         FlowveilError,
@@ -49,6 +50,7 @@ if _typing.TYPE_CHECKING:
     )
     from flowveil._methods import Method, methods
     from flowveil._reading import Reconstruction
+    from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Layout, Trips, layouts, read_trips
@@ -59,6 +61,7 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
+        "_describe": ["Description", "describe"],
         "_errors": [
             "DroppedRowsWarning",
             "FlowveilError",
@@ -86,6 +89,7 @@ else:
         ],
         "_methods": ["Method", "methods"],
         "_reading": ["Reconstruction"],
+        "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Layout", "Trips", "layouts", "read_trips"],
@@ -111,6 +115,7 @@ else:
 
 __all__ = [
     "Comparison",
+    "Description",
     "DroppedRowsWarning",
     "Export",
     "Finding",
@@ -128,6 +133,7 @@ __all__ = [
     "NoisyRelease",
     "PromiseError",
     "Reconstruction",
+    "Register",
     "Release",
     "Risk",
     "Trips",
@@ -142,6 +148,7 @@ __all__ = [
     "build_matrix",
     "build_tile_matrix",
     "compare",
+    "describe",
     "evaluate",
     "export",
     "frontier",
@@ -153,6 +160,7 @@ __all__ = [
     "read_release",
     "read_trips",
     "reconstruct",
+    "register",
     "report",
     "risk",
     "synthetic",

@@ -14,6 +14,7 @@ from flowveil._cli import (
     anonymize,
     compare,
     demo,
+    describe,
     evaluate,
     export,
     frontier,
@@ -22,6 +23,7 @@ from flowveil._cli import (
     path_frontier,
     query,
     reconstruct,
+    register,
     report,
     risk,
     serve,
@@ -49,9 +51,11 @@ app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
 app.command("layouts")(layouts.layouts)
+app.command("describe")(describe.describe)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("register")(register.register)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)

@@ -53,6 +53,12 @@ WHOLE, NUMBER = "<int>", "<float>"
 Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
+RegisterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--register", metavar="FILE", help="Private register of all releases of this source: check and enter."
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
@@ -164,9 +170,10 @@ class TripOptions(WrittenOptions):
     ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
-    time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
-        None
-    )
+    time: Annotated[
+        str | None,
+        typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
+    ] = None
     time_hierarchy: Annotated[
         str | None,
         typer.Option(metavar="LEVELS", help="Generalize time like places, e.g. '1h<part-of-day<day' (mosaic)."),

@@ -22,6 +22,7 @@ from flowveil._cli.options import (
     Ground,
     Output,
     Overwrite,
+    RegisterFile,
     ReleaseFolder,
     Report,
     Where,
@@ -186,6 +187,7 @@ def anonymize(
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
+    register: RegisterFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Publish trajectories that k users share, or of which any few points fit k users."""
@@ -215,7 +217,8 @@ def anonymize(
     with progress() as doing:
         doing("reading")
         data = samples.read(cut)
-        release = paths.anonymize(data, k, tell=doing, engine=engine, master=master, **keywords, **said)
+        keywords |= {"engine": engine, "master": master, "register": register}
+        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)

@@ -24,9 +24,9 @@ from flowveil._options import (
     parse_memory,
     parse_names,
 )
-from flowveil._places import choose_places, path_of
+from flowveil._places import Zones, choose_places, path_of
 from flowveil._times import parse_hierarchy, parse_steps
-from flowveil._trips import Trips, check_used, needed, read_trips
+from flowveil._trips import IN_NO_ZONE, Trips, check_used, find_ends, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -75,7 +75,8 @@ def build_flows(
     nested, else h3, quadtree or ward.
     bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
-    time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or
+    time: cut time into steps (15min, 1h, 1d, week, month, hour-of-day, hour-of-week, weekday-weekend,
+    day-type), each with a matrix of its own; or
     time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
     timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
     with a matrix of its own, as a list or a text with commas between them.
@@ -162,6 +163,8 @@ def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggreg
         outside_bbox=counted.outside_bbox,
         unknown_zones=counted.unknown_zones,
         notes=(*typed.notes, *notes(trips, request, counted, places)),
+        request=request,
+        stamp=trips.columns.get("start_time"),
     )
 
 
@@ -214,7 +217,13 @@ def make_request(
     trips: Trips, places: Places, unit: str | None, weight: str | None, bbox: tuple[float, float, float, float] | None
 ) -> Request:
     """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
-    names = needed(trips.columns, trips.available, by_zone=places.by_zone)
+    zones = places.table if isinstance(places, Zones) else None
+    names = find_ends(
+        trips,
+        by_zone=zones is not None,
+        ids=() if zones is None else zones.ids,
+        outlined=zones is not None and zones.has_outlines,
+    )
     for column in (unit, weight):
         if column is not None:
             parse_choice(column, "column", trips.available)
@@ -238,4 +247,5 @@ def make_request(
         weight=weight,
         bbox=bbox,
         reading=trips.reading,
+        nowhere=Request.nowhere if zones is None else IN_NO_ZONE,
     )

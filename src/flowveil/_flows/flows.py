@@ -19,7 +19,7 @@ from flowveil._options import shown
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
-    from flowveil._engine import Source
+    from flowveil._engine import Request, Source
     from flowveil._flows.people import People
     from flowveil._places import BoundingBox, Hierarchy, Places
     from flowveil._times import TimeTree
@@ -48,6 +48,8 @@ class Provenance:
     unknown_zones: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # sentences for the user
     doubts: tuple[str, ...] = ()  # and what looks wrong with where trips lie
+    request: Request | None = None  # what the engine was asked for
+    stamp: str | None = None  # the column of start times, whether time is cut or not
 
 
 def _undivided() -> pa.Table:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flowveil._engine import LESS_THAN_HALF
 from flowveil._errors import InputError
 from flowveil._places import Zones
-from flowveil._trips import LOOKS_COUNTED, ZONES
+from flowveil._trips import LOOKS_COUNTED, ZONES, ends_note
 
 if TYPE_CHECKING:
     from flowveil._engine import Aggregate, Request
@@ -28,7 +29,7 @@ def check_counted(counted: Aggregate, places: Places, most: float, *, filtered: 
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places))
-    lost = sum(counted.dropped.values())
+    lost = _lost(counted)
     if not lost or lost <= most * counted.rows:
         return
     if most == 0:
@@ -38,6 +39,11 @@ def check_counted(counted: Aggregate, places: Places, most: float, *, filtered: 
         f"{'; '.join(_reasons(counted))}",
         f"{_hint(counted, places)}; to leave them out all the same, say --max-unusable {_above(lost, counted.rows)}",
     )
+
+
+def _lost(counted: Aggregate) -> int:
+    """Return how many rows hold trips that cannot be used: those with less than half a trip hold none."""
+    return sum(rows for reason, rows in counted.dropped.items() if reason != LESS_THAN_HALF)
 
 
 def _above(lost: int, rows: int) -> str:
@@ -55,6 +61,7 @@ def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) ->
     hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
     return (
         *trips.notes,
+        *ends_note(trips, tuple(request.columns), by_zone=isinstance(places, Zones)),
         *_count_notes(trips, request, counted),
         *places.report(),
         *_sentences(counted),
@@ -78,7 +85,7 @@ def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str
         for column in trips.available:
             if column.lower() in LOOKS_COUNTED:
                 return [f"each row counts as one trip; if column {column!r} counts trips, say --columns count={column}"]
-        if _FEWEST_PAIRS <= len(counted.trips) == counted.rows - sum(counted.dropped.values()):
+        if _FEWEST_PAIRS <= len(counted.trips) == counted.rows - _lost(counted):
             others = [column for column in trips.available if column not in request.columns.values()]
             named = f" ({', '.join(others[:_SHOWN_ZONES])})" if others else ""
             seen = "each row counts as one trip, but no pair of zones occurs twice, as in a table of counts"
@@ -87,7 +94,7 @@ def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str
 
 
 def _sentences(counted: Aggregate) -> list[str]:
-    many = (lost := sum(counted.dropped.values())) > _MANY * counted.rows
+    many = (lost := _lost(counted)) > _MANY * counted.rows
     said = f"WARNING: {lost / max(counted.rows, 1):.0%} of the rows cannot be used and are not in the release"
     return [*([said] if many else []), *_reasons(counted)]
 

@@ -19,6 +19,7 @@ class Settings(TypedDict, total=False):
     timezone: str
     by: list[str]  # columns of groups
     areas_from: bool  # the areas are those of an earlier release
+    same_areas: bool  # areas were chosen for all steps of time and groups at once
     method_options: dict[str, bool | int | float | str]
     cells: int  # boxes with noise: parts of each side of the bbox
     places: list[str]  # boxes with noise: what each pair of axes is
@@ -71,6 +72,7 @@ class Promise(TypedDict, total=False):
     rounding: int  # numbers are multiples of it
     cell_key: int  # numbers are changed by at most so much
     protect_margins: bool  # departures and arrivals that others know give nobody away
+    same_areas: bool  # all steps of time and groups have their pairs of areas in common
     hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
@@ -154,4 +156,5 @@ class Audit(TypedDict, total=False):
     largest_group: int
     unsupported: float
     price: float  # of a sample, as it was given or found
+    register: str  # by which the register knows that the folder was written
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

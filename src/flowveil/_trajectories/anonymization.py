@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -17,11 +18,13 @@ from flowveil._trajectories.known_points import protect_points
 from flowveil._trajectories.options import GATHER, GLOVE, KM, parse_grouping
 from flowveil._trajectories.periods import check_steps, group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.registered import check_register
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from flowveil._engine import Readable
     from flowveil._options import DescriptionOptions
@@ -63,6 +66,7 @@ def anonymize(
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
+    register: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **description: Unpack[DescriptionOptions],
 ) -> TrajectoryRelease:
@@ -85,6 +89,8 @@ def anonymize(
     blocks, of glove: users of one region and time are merged with each other only, in so many blocks; auto takes one
     for up to 10,000 users, which is exact. engine, master: where blocks are merged, as for `anonymize` of flows.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
+    register: a private file that knows all releases of a source, made if there is none: raises if one of them is of
+    the same users and time; `write` enters the new one.
     step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
     tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
@@ -137,6 +143,7 @@ def anonymize(
             memory=asked.memory,
         )
     )
+    entry = None if register is None else check_register(register, trajectories, said.get("period"))
     grouping = _make_groups(trajectories, asked, choose_spread(engine, master), tell)
     typed = asked.typed(
         max_extent=max_extent,
@@ -147,7 +154,9 @@ def anonymize(
     release = make_release(trajectories, grouping, asked.method, typed, asked.k, said)
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
-    return release
+    return (
+        release if entry is None else replace(release, entry=replace(entry, promise=dict(release.manifest["promise"])))
+    )
 
 
 def frontier(

@@ -19,11 +19,13 @@ from flowveil._folder import (
     Files,
     Kind,
     Manifest,
+    check_target,
     find_release,
     read_audit,
     read_files,
     write_folder,
 )
+from flowveil._register import enter
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.known_points import check_points
@@ -32,10 +34,12 @@ from flowveil._trajectories.options import KM
 from flowveil._trajectories.support import find_held
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from flowveil._arrays import IntArray
     from flowveil._places import ZonesLike
+    from flowveil._register import NewEntry
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
@@ -78,6 +82,7 @@ class TrajectoryRelease:
     manifest: Manifest
     members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
     audit: Audit = field(default_factory=Audit)  # private
+    entry: NewEntry | None = None  # private: what writing enters in a register
 
     def __repr__(self) -> str:
         return f"<TrajectoryRelease: {self.trajectories.num_rows:,} samples by {self.manifest.get('method')}>"
@@ -101,9 +106,14 @@ class TrajectoryRelease:
         >>> sorted(path.name for path in folder.iterdir())
         ['manifest.json', 'trajectories.parquet']
         """
-        private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
+        check_target(path, overwrite=overwrite)  # before it is entered
         shown = choose_report(trajectories_content, report=report, ground=ground, context=context)
-        return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
+        with enter(self.entry, path) as entered:
+            private: dict[str, pa.Table | Mapping[str, object]] = {
+                MEMBERS: self.members,
+                AUDIT: {**self.audit, **entered},
+            }
+            return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""

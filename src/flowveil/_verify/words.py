@@ -57,6 +57,9 @@ def _more(promise: Mapping[str, Json]) -> Iterator[str]:
         chance = f"{100 * promise['hidden_choice']:g} %"
         yield f"With chances of up to {chance} a secret draw kept areas whole that could have been divided,"
         yield "so that no area tells for certain of a smaller crowd in it."
+    if "same_areas" in promise:
+        yield "All steps of time and groups have their pairs of areas in common: a pair that one of them lacks has"
+        yield "fewer there than a flow needs, or was left out."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
     yield from _margins(promise)
