@@ -121,8 +121,10 @@ def parse_grouping(
         if asked.method == GATHER or complete:
             return asked._replace(steering=steering.or_default())
         if steering.typed():
+            typed = {"price": price, "max_suppression": max_suppression, "max_mean_extent": max_mean_extent}
+            name = next((name for name, value in typed.items() if value is not None), "max_mean_duration")
             raise InputError(
-                "a budget, price or precision steers samples in which every member was seen",
+                f"{name} was given, but it steers samples in which every member was seen",
                 "add --method gather, or --complete-support for groups of glove",
             )
         return asked
