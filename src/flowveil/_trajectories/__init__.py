@@ -1,7 +1,9 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
 from flowveil._trajectories.anonymization import anonymize, frontier
-from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
+from flowveil._trajectories.baseline_options import BASELINES, parse_baseline, parse_baseline_options
+from flowveil._trajectories.baselines import Baseline, baseline
+from flowveil._trajectories.data_features import Features, features
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.frontiers import DEFAULT_POINTS, TrajectoryFrontier, parse_path_points
@@ -26,6 +28,7 @@ __all__ = [
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",
+    "Features",
     "Gap",
     "Grid",
     "Trajectories",
@@ -35,11 +38,13 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "features",
     "first_days",
     "frontier",
     "gap",
     "make_grid",
     "parse_baseline",
+    "parse_baseline_options",
     "parse_blocks",
     "parse_grouping",
     "parse_known_points",
