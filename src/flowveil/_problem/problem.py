@@ -96,7 +96,7 @@ class Problem:
         people = self.flows.people
         if isinstance(people, People):
             return len(np.unique(people.person)), "person"
-        return self.flows.total, "trip"
+        return self.flows.total, "person" if self.flows.provenance.counted_persons else "trip"
 
     def part(self, matrix: int) -> Problem:
         """Return the problem of one matrix by itself, with its share of the budget."""

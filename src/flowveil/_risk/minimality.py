@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._folder import ELSEWHERE, FLOWS, REMAINDER, TOTAL, read_audit, remembered
+from flowveil._folder import ELSEWHERE, FLOWS, NO_COLUMN, REMAINDER, TOTAL, read_audit, remembered
 from flowveil._risk.divisions import grid_divisions
 from flowveil._risk.finding import HOLDS, TELLS, Finding
 from flowveil._risk.true_parts import TrueParts
@@ -115,7 +115,7 @@ def _applies(manifest: Mapping[str, Json]) -> bool:
         and "areas_from" not in options
         and not any(name in promise for name in others)
         # Remainders of persons are mended after the best were found.
-        and not ("remainders" in promise and promise["unit"] != "trip")
+        and not ("remainders" in promise and promise["unit"] not in NO_COLUMN)
     )
 
 
