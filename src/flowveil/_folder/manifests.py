@@ -38,6 +38,10 @@ class Settings(TypedDict, total=False):
     max_suppression: float
     blocks: int
     min_support: int
+    complete_support: bool
+    price: float
+    max_mean_extent: str
+    max_mean_duration: str
 
 
 class Spending(TypedDict):
@@ -79,6 +83,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    support: str  # complete: every member was seen in every sample
     cut_into: str
     max_extent: str
     max_duration: str
@@ -139,6 +144,7 @@ class Audit(TypedDict, total=False):
     unknown_zones: list[str]  # flows
     suppressed_trips: int
     suppressed: float
+    coverage: dict[str, object]  # what of the input is in the release
     metrics: dict[str, object]
     secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise
@@ -152,5 +158,6 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    price: float  # of a sample, as it was given or found
     register: str  # by which the register knows that the folder was written
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report
