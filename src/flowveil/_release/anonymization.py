@@ -352,10 +352,9 @@ def _check(problem: Problem, solution: Solution, asked: Demand, before: Before |
     if suppressed > problem.budget and asked.share is not None:
         raise PromiseError(
             f"{asked.method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the "
-            f"{asked.share:.2%} allowed",
+            f"{asked.share:.2%} allowed" + (f": {solution.notes[-1]}" if before is not None and before.entries else ""),
             "allow more with --max-suppression, lower k, or use a coarser grid"
             + ("; flows are also withheld because of the release beside" if beside else "")
-            + (f"; {solution.notes[-1]}" if before is not None and before.entries else "")
             + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
     return measures
