@@ -34,6 +34,7 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
+from flowveil._methods import KEPT
 from flowveil._options import (
     AUTO,
     parse_cell_key,
@@ -235,10 +236,11 @@ def summary(flows: fv.Flows, release: fv.Release) -> str:
     covered = "" if release.coverage is None else "".join(f"{text}\n" for text in release.coverage.told())
     automatic = release.manifest["promise"].get("k_weight") == AUTO
     mean = f"--k-weight auto is {show(figures['k_weight'])} people here (private)\n" if automatic else ""
+    kept = "".join(f"{text}\n" for text in release.notes if KEPT in text)
     return (
         f"{count(figures['flows'], 'flow')} between {count(figures['origin_areas'], 'origin area')} and "
         f"{count(figures['destination_areas'], 'destination area')}, with {show(figures['trips'])} of "
         f"{count(flows.total, 'trip')} ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}{covered}"
-        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}"
+        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}{kept}"
         f"promise: {release.manifest['promise_text']}"
     )

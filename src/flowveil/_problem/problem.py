@@ -45,6 +45,7 @@ class Problem:
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
     same_areas: bool = False  # all matrices have their areas in common
     chance: Chance | None = None  # a secret draw that keeps cells from being divided
+    keep_safe: bool = False  # a pair of tiles that passes may not be a part of a larger flow
 
     def __post_init__(self) -> None:
         check_crowds(self.flows, self.requirement)

@@ -32,6 +32,7 @@ from flowveil._problem import LOSSES, Chance
 from flowveil._release.chance import draw_words
 from flowveil._release.going_together import (
     check_hidden_choice,
+    check_keep_safe,
     check_margins,
     check_remainders,
     check_same_areas,
@@ -134,6 +135,7 @@ def parse_demand(
     check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked, of_mean=k_weight == AUTO)
     typed = chosen.parse_options(options)
     beyond = {"--totals": totals, "--remainders": remainders, "--hide-choice": hidden, "--max-share": max_share}
+    check_keep_safe(typed, tiles, hidden, same_areas=same_areas)
     check_same_areas(same_areas, chosen, typed, beyond | {"--areas-from": areas_from})
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:

@@ -133,3 +133,17 @@ def check_same_areas(same: object, method: Method, typed: Mapping[str, Value], o
     for name, reason in _APART.items():
         if asked[name]:
             raise InputError(f"{name} does not go with areas in common: {reason}", f"leave out {name} or --same-areas")
+
+
+def check_keep_safe(typed: Mapping[str, Value], min_tiles: int, hidden: float | None, *, same_areas: bool) -> None:
+    """Raise if pairs of tiles that pass cannot be kept beside what else is asked."""
+    if not typed.get("keep_safe"):
+        return
+    reasons = {
+        "--min-tiles": (min_tiles > 1, "single tiles fail, so none would be kept"),
+        "--hide-choice": (hidden is not None, "pairs that pass would be kept whatever is drawn"),
+        "--same-areas": (same_areas, "a pair that passes in one step fails in another"),
+    }
+    for name, (given, reason) in reasons.items():
+        if given:
+            raise InputError(f"{name} does not go with keep_safe: {reason}", f"leave out {name} or keep_safe")
