@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from flowveil._engine import DUCKDB, check_engine, choose_spread
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._engine import Readable
-    from flowveil._options import DescriptionOptions
+    from flowveil._options import DescriptionOptions, Keywords
     from flowveil._processes import Spread
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.options import GroupingOptions
@@ -136,39 +135,23 @@ def anonymize(
 def _make_groups(
     trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]
 ) -> Grouping:
-    """Group users with the method that was asked for, in each period by itself."""
-    if asked.method == KM:
+    """Group users with the method that was asked for."""
+    grid = trajectories.grid
+    thresholds = {
+        "max_extent": None if asked.meters is None else int(asked.meters // grid.meters),
+        "max_duration": None if asked.minutes is None else int(asked.minutes // grid.minutes),
+    }
+    if asked.known_points is not None and asked.max_suppression is not None:
         check_steps(trajectories)
-    grouping = group_each(trajectories, asked.k, partial(_group, asked=asked, spread=spread, tell=tell))
+        lost = asked.max_suppression
+        return protect_points(trajectories, asked.k, asked.known_points, max_suppression=lost, **thresholds, tell=tell)
+
+    def merge(part: Trajectories) -> Grouping:
+        how: Keywords = {"reshape": asked.reshape, "memory": asked.memory, "tell": tell}
+        return glove_in_blocks(part, asked.k, asked.variant, asked.blocks, spread, **thresholds, **how)
+
+    grouping = group_each(trajectories, asked.k, merge)
     if asked.min_support > 1:
         tell("counting who was seen where")
         grouping = keep_supported(trajectories, grouping, asked.k, asked.min_support)
     return grouping
-
-
-def _group(trajectories: Trajectories, asked: GroupingOptions, spread: Spread, tell: Callable[[str], None]) -> Grouping:
-    grid = trajectories.grid
-    max_extent = None if asked.meters is None else int(asked.meters // grid.meters)
-    max_duration = None if asked.minutes is None else int(asked.minutes // grid.minutes)
-    if asked.known_points is not None and asked.max_suppression is not None:
-        return protect_points(
-            trajectories,
-            asked.k,
-            asked.known_points,
-            max_suppression=asked.max_suppression,
-            max_extent=max_extent,
-            max_duration=max_duration,
-            tell=tell,
-        )
-    return glove_in_blocks(
-        trajectories,
-        asked.k,
-        asked.variant,
-        asked.blocks,
-        spread,
-        max_extent=max_extent,
-        max_duration=max_duration,
-        reshape=asked.reshape,
-        memory=asked.memory,
-        tell=tell,
-    )
