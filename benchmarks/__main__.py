@@ -25,6 +25,7 @@ NAMES = [
     "glove",
     "matrices",
     "trajectories",
+    "table2",
     "thresholds",
     "known_points",
     "memory",

@@ -122,6 +122,8 @@ def paths(samples: pa.Table) -> None:
     gaps = fv.trajectories.gap(data, [2, 5])
     assert_type(gaps, fv.trajectories.Gap)
     assert_type(gaps.figures()["gap"]["2"]["mean"], float | None)
+    parts = fv.trajectories.features(data, 2)
+    assert_type(parts, fv.trajectories.Features)
     older = fv.trajectories.baseline(data, fv.trajectories.BASELINES[0], 2)
     assert_type(older, fv.trajectories.Baseline)
     assert_type(older.figures()["created"], int)

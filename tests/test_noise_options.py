@@ -59,6 +59,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "areas_from": "DIR",
     "unit": "user_id",
     "weight": "n",
+    "trip_weight": "n",
     "time": "1h",
     "time_hierarchy": "1h<day",
     "timezone": "Europe/Paris",

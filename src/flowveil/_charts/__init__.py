@@ -5,6 +5,7 @@ from flowveil._charts.comparison import comparison_svg
 from flowveil._charts.curves import distributions_svg
 from flowveil._charts.displays import PRIVATE, DrawnTable, bars_svg, table_html
 from flowveil._charts.frontier import frontier_svg, frontier_text
+from flowveil._charts.scatter import scatter_svg
 
 __all__ = [
     "PRIVATE",
@@ -15,5 +16,6 @@ __all__ = [
     "distributions_svg",
     "frontier_svg",
     "frontier_text",
+    "scatter_svg",
     "table_html",
 ]

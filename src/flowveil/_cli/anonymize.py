@@ -197,7 +197,7 @@ def anonymize(
         release = fv.anonymize(flows, engine=trips.engine, master=trips.master, register=register, **keywords, **said)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
-    for text in register_notes(release):
+    for text in (*release.told, *register_notes(release)):
         note(text)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
 

@@ -170,6 +170,9 @@ class TripOptions(WrittenOptions):
     ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
+    trip_weight: Annotated[
+        str | None, typer.Option(metavar="COL", help="In its place, with --unit: column of trips a trip stands for.")
+    ] = None
     time: Annotated[
         str | None,
         typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
@@ -210,6 +213,7 @@ class TripOptions(WrittenOptions):
             bbox=self.bbox,
             unit=self.unit,
             weight=self.weight,
+            trip_weight=self.trip_weight,
             time=self.time,
             time_hierarchy=self.time_hierarchy,
             timezone=self.timezone,
@@ -219,8 +223,8 @@ class TripOptions(WrittenOptions):
             memory=self.memory,
             engine=self.engine,
             master=self.master,
-            k=k,
-            k_weight=k_weight,
+            k=None if self.trip_weight else k,  # persons then come here
+            k_weight=None if self.trip_weight else k_weight,
             watch=watch,
         )
         for text in flows.provenance.notes:

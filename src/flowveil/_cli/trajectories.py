@@ -42,6 +42,7 @@ from flowveil._trajectories import (
     DEFAULT_WEIGHTS,
     GLOVE,
     parse_baseline,
+    parse_baseline_options,
     parse_blocks,
     parse_grouping,
     parse_known_points,
@@ -237,17 +238,32 @@ def gap(
     cut: CutOptions,
     k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
+    features: Annotated[
+        bool, typer.Option("--features", help="Also anonymize days, a part of the map and shares of the users.")
+    ] = False,
+    within: Annotated[
+        str | None, typer.Option(metavar="W,S,E,N", help="With --features, the part of the map, in degrees.")
+    ] = None,
     plots: Plots = None,
     overwrite: OverwritePlots = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far trajectories are from being shared by k users. The figures are private."""
-    _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
+    drawn = (*paths.Gap.PICTURES, *(paths.Features.PICTURES if features else ()))
+    _check_plots(plots, drawn, overwrite=overwrite)
+    if within is not None and not features:
+        raise InputError("--within was given, but no parts are anonymized", "add --features")
     with progress() as doing:
         doing("reading")
-        gaps = paths.gap(samples.read(cut), k, generalize=generalize, tell=doing)
-        figures = gaps.figures()
-    _draw(plots, gaps.pictures() if plots else {}, overwrite=overwrite)
+        data = samples.read(cut)
+        gaps = paths.gap(data, k, generalize=generalize, tell=doing)
+        figures: dict[str, object] = {**gaps.figures()}
+        pictures = gaps.pictures() if plots else {}
+        if features:
+            parts = paths.features(data, min(parse_ks(k)), within=within, tell=doing)
+            figures["features"] = parts.figures()
+            pictures |= parts.pictures() if plots else {}
+    _draw(plots, pictures, overwrite=overwrite)
     _tell(figures, as_json)
 
 
@@ -280,14 +296,23 @@ def baseline(
     samples: SampleOptions,
     method: Annotated[str, number(parse=parse_baseline, metavar="<str>", help="w4m, nwa or tga.")] = "w4m",
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users of a cluster.")] = 2,
+    delta: Annotated[str | None, typer.Option(help="w4m, nwa: disc that members are moved into; 2km.")] = None,
+    radius: Annotated[str | None, typer.Option(help="w4m, nwa: first radius of clusters; 1km.")] = None,
+    max_trash: Annotated[float | None, typer.Option(help="w4m, nwa: largest share in no cluster; 0.1.")] = None,
+    chunk: Annotated[int | None, typer.Option(help="w4m: trajectories clustered at once; 2000.")] = None,
+    granularity: Annotated[str | None, typer.Option(help="nwa: where trajectories begin and end; 1d.")] = None,
+    seed: Annotated[int | None, typer.Option(help="tga: of random users; 0.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure an older method on the same samples, to compare with. It writes nothing."""
+    asked: Keywords = {"delta": delta, "radius": radius, "max_trash": max_trash, "chunk": chunk}
+    asked |= {"granularity": granularity, "seed": seed}
+    parse_baseline_options(method, **asked)
     with progress() as doing:
         doing("reading")
         data = samples.read()
         doing(f"clustering {len(data):,} trajectories")
-        figures = paths.baseline(data, method, k).figures()
+        figures = paths.baseline(data, method, k, **asked).figures()
     _tell(figures, as_json)
 
 

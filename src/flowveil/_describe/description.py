@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flowveil._flows import Flows
-    from flowveil._folder import Json
     from flowveil._places import ZonesLike
     from flowveil._trips import TripsLike
 
@@ -68,7 +67,7 @@ class Description:
     problem: str | None  # why there are no figures
     hint: str | None
 
-    def to_dict(self) -> dict[str, Json]:
+    def to_dict(self) -> dict[str, object]:
         """Return all of it as JSON has it.
 
         >>> fv.describe("trips.parquet", grid="h3:7").to_dict()["private"]

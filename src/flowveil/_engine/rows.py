@@ -39,6 +39,7 @@ class Request:
     count: str | None = None  # column of a pre-aggregated table
     unit: str | None = None
     weight: str | None = None
+    weighs_trips: bool = False  # the weight is one of a trip, with a unit too; otherwise a person has one
     bbox: tuple[float, float, float, float] | None = None
     time: str | None = None
     by: tuple[str, ...] = ()  # columns of groups

@@ -50,6 +50,7 @@ def build_flows(
     bbox: str | Iterable[float] | None = None,
     unit: str | None = None,
     weight: str | None = None,
+    trip_weight: str | None = None,
     time: str | None = None,
     time_hierarchy: str | None = None,
     timezone: str | None = None,
@@ -75,6 +76,7 @@ def build_flows(
     nested, else h3, quadtree or ward.
     bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
+    trip_weight: in its place, with a unit: column of the trips that a trip stands for; their sums are published.
     time: cut time into steps (15min, 1h, 1d, week, month, hour-of-day, hour-of-week, weekday-weekend,
     day-type), each with a matrix of its own; or
     time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
@@ -108,8 +110,9 @@ def build_flows(
     ground = choose_places(grid, zones, hierarchy, crs, box, table.mapping, zone_name, places)
     check_used(table.mapping, by_zone=ground.by_zone)
     check_groups(groups, table.available, unit)
-    request = make_request(table, ground, unit, weight, box)
+    request = make_request(table, ground, unit, _parse_weights(unit, weight, trip_weight, k), box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
+    request = replace(request, weighs_trips=trip_weight is not None)
     index, stay = None if steps is None else steps.index, k is not None
     rows = counting(request, ground.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
     flows, counted = _count(rows, request, ground, (levels, steps), (k, k_weight), most)
@@ -117,7 +120,7 @@ def build_flows(
     typed = Provenance(
         zones=path, places=path_of(places), unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups
     )
-    typed = replace(typed, time_hierarchy=None if levels is None else levels.text)
+    typed = replace(typed, trip_weight=trip_weight, time_hierarchy=None if levels is None else levels.text)
     typed = replace(typed, notes=() if grid is not None else unasked(table, ground))
     story = replace(_remember(typed, table, request, counted, ground), doubts=doubts(flows))
     if counted.dropped:
@@ -181,6 +184,21 @@ def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[i
     if levels is not None:
         raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
     return parse_k(k), None if people == AUTO else people
+
+
+def _parse_weights(unit: str | None, weight: str | None, trip_weight: str | None, k: int | None) -> str | None:
+    """Return the column of weights: of persons, or of trips."""
+    if trip_weight is None:
+        return weight
+    if weight is not None:
+        raise InputError(
+            "both weight and trip_weight were given", "a release has one sum of weights: of persons, or of trips"
+        )
+    if unit is None:
+        raise InputError("trip_weight was given, but no unit", "without --unit, --weight is the weight of a trip")
+    if k is not None:
+        raise InputError("crowds on a cluster do not go with weights of trips", "leave out k: persons then come here")
+    return trip_weight
 
 
 def _parse_unusable(strict: object, max_unusable: object) -> float:

@@ -37,6 +37,7 @@ class Provenance:
     places: str | None = None  # path of the file of places that areas are called after
     unit: str | None = None
     weight: str | None = None
+    trip_weight: str | None = None
     bbox: BoundingBox | None = None
     time: str | None = None  # steps
     time_hierarchy: str | None = None

@@ -56,6 +56,7 @@ class Promise(TypedDict, total=False):
     volumes: str  # exact, lower-bound, rounded or perturbed
     areas: str  # disjoint or overlapping
     weight: str
+    trip_weight: str
     k_weight: float | Literal["auto"]
     min_tiles: int
     max_share: float
@@ -121,6 +122,7 @@ class AuditInput(TypedDict, total=False):
     towers: str | None
     unit: str | None
     weight: str | None
+    trip_weight: str | None
     fingerprint: list[dict[str, str | int]]
 
 

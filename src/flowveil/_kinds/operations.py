@@ -32,6 +32,7 @@ Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures
 # What not every kind of release can do: what a release must be for it, and what to do if it is not.
 _NEEDS = {
     "export": ("a release of flows", "export it to csv, excel, datapackage or dcat"),
+    "export of paths": ("a release of trajectories", "flowveil trajectories anonymize makes one"),
     "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
     "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
     "beside": ("a release of flows between crowds", "name one that was made without noise"),
@@ -135,15 +136,17 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     with datapackage.json, which describes them) and "dcat" (a description for data portals, in JSON-LD); of flows also
     "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
     "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
-    scikit-mobility's FlowDataFrame and its tessellation).
+    scikit-mobility's FlowDataFrame and its tessellation); of trajectories also "geojson" (boxes), "skmob" (the columns
+    of a TrajDataFrame), "movingpandas" (GeoParquet) and "gpx".
     path: the file or folder to write. overwrite: replace an export that is there.
 
     >>> written = fv.export("release", "geojson", "layers", overwrite=True)
     >>> sorted(path.name for path in written.path.iterdir())
     ['areas.geojson', 'flows.geojson']
     """
-    kinds = {Kind.FLOWS, Kind.NOISY_FLOWS} if find_format(to).flows else set(Kind)
-    kind, _ = read_manifest(release, kinds, *_NEEDS["export"])
+    holds = find_format(to).holds
+    kinds = {kind for kind in Kind if kind.tables[0].removesuffix(".parquet") in holds}
+    kind, _ = read_manifest(release, kinds, *_NEEDS["export" if "flows" in holds else "export of paths"])
     return export_release(RECORDS[kind].read(release).files, to, path, overwrite=overwrite)
 
 

@@ -98,7 +98,7 @@ _NEVER_HINTS = {
         _LEFT_OUT,
     ),
     **dict.fromkeys(("protect_margins", "rounding", "cell_key", "secret"), _TRUE_NUMBERS),
-    **dict.fromkeys(("hide_choice", "weight", "crs", "engine", "master"), _LEFT_OUT),
+    **dict.fromkeys(("hide_choice", "weight", "trip_weight", "crs", "engine", "master"), _LEFT_OUT),
 }
 
 

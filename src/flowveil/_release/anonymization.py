@@ -17,7 +17,7 @@ from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._register import HOW_TO_FORGET
 from flowveil._release.again import check_again, check_register, look_back, may_withhold, withhold_again
-from flowveil._release.areas_from import solve_on_areas
+from flowveil._release.areas_from import lost_on_areas, solve_on_areas
 from flowveil._release.assignment import make_assignment
 from flowveil._release.changing import check_changeable, published_table
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
@@ -160,9 +160,6 @@ def anonymize(
 
     if areas_from is None:
         solution = solve_within_margins(problem, solve) if protect_margins else solve(problem)
-        if same_areas:
-            cost = compare_with_free(problem, solution, solve)
-            solution = replace(solution, notes=(*solution.notes, cost))
     else:
         solution, name = solve_on_areas(problem, areas_from)
         solution = protect(problem, solution) if protect_margins else solution
@@ -176,6 +173,10 @@ def anonymize(
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, solve) if totals else None
     release = _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
+    if same_areas:
+        release = replace(release, told=(compare_with_free(problem, solution, solve),))
+    elif areas_from is not None:
+        release = replace(release, told=(lost_on_areas(problem, solution),))
     return release if before is None else _enter(release, problem, solution, (rest, whole), before)
 
 

@@ -89,6 +89,7 @@ def recount(
         "bbox": options.get("bbox"),
         "unit": unit or (None if promise["unit"] == "trip" else promise["unit"]),
         "weight": weight or promise.get("weight"),
+        "trip_weight": None if weight else promise.get("trip_weight"),
         "time": options.get("time"),
         "time_hierarchy": options.get("time_hierarchy"),
         "timezone": options.get("timezone"),

@@ -56,6 +56,7 @@ def make_manifest(
     """Return the manifest; it holds nothing but what the user typed and constants."""
     said = {
         "weight": flows.provenance.weight,
+        "trip_weight": flows.provenance.trip_weight,
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
         "max_share": requirement.max_share,

@@ -44,6 +44,7 @@ class Release:
     published: Published | None = None  # private
     assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
     notes: tuple[str, ...] = ()  # private: choices the method made
+    told: tuple[str, ...] = ()  # private: what areas cost that are the same for several steps of time or releases
     secret: bytes | None = None  # private: what chance was drawn from, where something was left to it
     sensitive: str | None = None  # private: path of the file of sensitive places
     entry: NewEntry | None = None  # private: what writing enters in a register

@@ -1,7 +1,9 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
 from flowveil._trajectories.anonymization import anonymize
-from flowveil._trajectories.baselines import BASELINES, Baseline, baseline, parse_baseline
+from flowveil._trajectories.baseline_options import BASELINES, parse_baseline, parse_baseline_options
+from flowveil._trajectories.baselines import Baseline, baseline
+from flowveil._trajectories.data_features import Features, features
 from flowveil._trajectories.evaluation import TrajectoryEvaluation, evaluate
 from flowveil._trajectories.figures import EvaluationFigures
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
@@ -22,6 +24,7 @@ __all__ = [
     "VARIANTS",
     "Baseline",
     "EvaluationFigures",
+    "Features",
     "Gap",
     "Grid",
     "Trajectories",
@@ -30,10 +33,12 @@ __all__ = [
     "anonymize",
     "baseline",
     "evaluate",
+    "features",
     "first_days",
     "gap",
     "make_grid",
     "parse_baseline",
+    "parse_baseline_options",
     "parse_blocks",
     "parse_grouping",
     "parse_known_points",

@@ -69,6 +69,7 @@ def make_request(trips: Trips, options: Options, promise: Promise, zones: ZoneTa
         count=count,
         unit=promise.unit,
         weight=promise.weight,
+        weighs_trips=promise.weighs_trips,
         time=_time_column(trips) if options.time_levels else None,
         by=options.by,
         reading=trips.reading,
