@@ -137,7 +137,7 @@ def _make_groups(
 ) -> Grouping:
     """Group users with the method that was asked for."""
     grid = trajectories.grid
-    thresholds = {
+    thresholds: Keywords = {
         "max_extent": None if asked.meters is None else int(asked.meters // grid.meters),
         "max_duration": None if asked.minutes is None else int(asked.minutes // grid.minutes),
     }
