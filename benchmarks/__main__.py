@@ -22,6 +22,7 @@ NAMES = [
     "claims",
     "questions",
     "finest",
+    "keep_safe",
     "glove",
     "matrices",
     "trajectories",

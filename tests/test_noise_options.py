@@ -41,6 +41,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "min_tiles": "2",
     "max_share": "0.5",
     "max_unusable": "0.5",
+    "counts": "persons",
     "sensitive": "clinics.csv",
     "sensitive_tiles": "7",
     "hide_choice": "0.5",

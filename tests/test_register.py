@@ -122,7 +122,7 @@ class TestMonths:
 class TestJointly:
     """Three and more layers of flows."""
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(st.data())
     def test_equals_brute_force(self, data):
         """A leak is found exactly if some set of atoms has 1 to k - 1 trips in all tables that agree with all sums.

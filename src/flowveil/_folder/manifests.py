@@ -139,6 +139,7 @@ class Audit(TypedDict, total=False):
     unknown_zones: list[str]  # flows
     suppressed_trips: int
     suppressed: float
+    coverage: dict[str, object]  # what of the input is in the release
     metrics: dict[str, object]
     secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise

@@ -43,8 +43,10 @@ def make_audit(release: Release) -> Audit:
         "suppressed_trips": flows.total - kept,
         "suppressed": (flows.total - kept) / flows.total,
         "metrics": dict(release.metrics()),
-        "notes": [*provenance.notes, *provenance.doubts, *release.notes, *release.told],
+        "notes": [*provenance.notes, *provenance.doubts, *release.notes, *release.doubts, *release.told],
     }
+    if release.coverage is not None:
+        audit["coverage"] = release.coverage.figures()
     if release.secret is not None:
         audit["secret"] = release.secret.hex()
     return audit

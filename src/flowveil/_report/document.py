@@ -12,6 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from flowveil._folder import NO_COLUMN, TRIP
 from flowveil._report.reading import choosing, reading
 
 if TYPE_CHECKING:
@@ -151,8 +152,9 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
             f"{amount}{error}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."
             f"{_blur(figures)}"
         )
-    if promise["unit"] == "trip":
-        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips.{_blur(figures)}"
+    if promise["unit"] in NO_COLUMN:
+        counted = "trips" if promise["unit"] == TRIP else "persons"
+        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> {counted}.{_blur(figures)}"
     each = "trajectory" if paths else "flow"
     crowd = words.get("crowd", "users" if paths else f"different values of {promise['unit']}")
     return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}.{_blur(figures)}"

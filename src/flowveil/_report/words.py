@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from flowveil._folder import KNOWN_POINTS, NOISE, Kind
+from flowveil._folder import COUNTED_PERSON, KNOWN_POINTS, NOISE, TRIP, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,9 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
             f"Someone who knows that one of the {users} is in a group knows the whole path of the group.",
         ]
     limits = []
-    if promise["unit"] == "trip":
+    if promise["unit"] == COUNTED_PERSON:
+        limits.append("Persons whom the table counts twice: k holds where each person is counted once.")
+    elif promise["unit"] == TRIP:
         limits.append("Persons: k counts trips here, and one person may have made all trips of a flow.")
     else:
         limits.append("Shares within a crowd: few of the travelers of a flow may have made most of its trips.")
@@ -108,7 +110,7 @@ def credits_of(manifest: Mapping[str, Json]) -> list[str]:
 
 def _limits_of_noise(promise: Mapping[str, Json]) -> list[str]:
     limits = []
-    if promise["unit"] == "trip":
+    if promise["unit"] == TRIP:
         limits.append("Persons with many trips: one trip is protected, so n trips are protected at n times epsilon.")
     limits += [
         "What is true of the population as a whole: that many people go somewhere is no secret here.",
@@ -128,7 +130,9 @@ def command(manifest: Mapping[str, Json]) -> str:
             ["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(manifest)]
         )
     parts = ["flowveil anonymize INPUT -o DIR", *_where(options), f"--method {shlex.quote(str(manifest['method']))}"]
-    if promise["unit"] != "trip":
+    if promise["unit"] == COUNTED_PERSON:
+        parts.append("--counts persons")
+    elif promise["unit"] != TRIP:
         parts.append(_option("unit", promise["unit"]))
     names = {
         "weight": "weight",

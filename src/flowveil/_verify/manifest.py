@@ -43,6 +43,7 @@ _MORE_PROMISE_KEYS = (
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
+_COUNTED = "counted person"  # and of one that adds up the persons of a table, each of whom is counted once
 _AUTO = "auto"  # in place of a number that would come from the data
 _MILLION = 1_000_000
 
@@ -52,12 +53,13 @@ class Promise:
     """The promise as data."""
 
     k: int
-    unit: str | None  # column of persons; None: trips are counted
+    unit: str | None  # column of persons; None: trips are counted, or persons in a table
     exact: bool  # volumes are exact, but for rounding; otherwise lower bounds
     weight: str | None  # column of weights, of persons or of trips
     k_weight: Fraction | None  # also None where it is k times the mean weight
     min_tiles: int
     max_suppression: float | None
+    counted_persons: bool = False  # trips are persons: the input counts each of them once
     rectangles: bool = False  # areas are rectangles, not nodes of a hierarchy
     overlapping: bool = False  # they may overlap: a private assignment says which flow counts a trip
     weighs_trips: bool = False  # a person may have several weights, and they are no part of the tests
@@ -81,7 +83,7 @@ class Promise:
     @property
     def counted(self) -> str:
         """What k counts."""
-        return "trips" if self.unit is None else "persons"
+        return "trips" if self.unit is None and not self.counted_persons else "persons"
 
     @property
     def least_weight(self) -> int:
@@ -147,7 +149,8 @@ def _promise(promise: Json) -> Promise:
     weight = _weight(promise, unit)
     return Promise(
         k=_whole(promise["k"], "k"),
-        unit=None if unit == _TRIP else unit,
+        unit=None if unit in (_TRIP, _COUNTED) else unit,
+        counted_persons=unit == _COUNTED,
         exact=promise["volumes"] != "lower-bound",
         rounding=promise.get("rounding", 1),
         cell_key=promise.get("cell_key", 0),
@@ -227,7 +230,7 @@ def _positive(value: Json, key: str) -> Fraction:
 
 def _max_share(promise: Json, unit: str) -> Fraction:
     """Return the largest share of one person, or raise if it is promised where it cannot hold."""
-    if unit == _TRIP:
+    if unit in (_TRIP, _COUNTED):
         raise broken("the promise is about the share of one person, but has no unit")
     share = _positive(promise["max_share"], "max_share")
     if share >= 1:

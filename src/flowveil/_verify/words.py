@@ -76,7 +76,9 @@ def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
 def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     """Yield how large a crowd is."""
     k, unit = promise["k"], promise["unit"]
-    if unit == "trip":
+    if unit == "counted person":
+        yield f"Every flow counts at least {k} persons, each of whom is counted once, as one trip."
+    elif unit == "trip":
         yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
     elif label is None:
         yield f"Every flow is shared by at least {k} different values of {unit}."
@@ -111,7 +113,7 @@ def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
 def _people(promise: Mapping[str, Json]) -> str:
     weight, unit = promise["k_weight"], promise["unit"]
     if weight == "auto":
-        one = "trip" if unit == "trip" else f"value of {unit}"
+        one = unit if unit in ("trip", "counted person") else f"value of {unit}"
         return f"{promise['k']} times as many people of the population as one {one} does on average"
     return f"{weight:g} people of the population"
 
