@@ -28,6 +28,8 @@ NAMES = [
     "trajectories",
     "table2",
     "thresholds",
+    "gather",
+    "recount",
     "known_points",
     "memory",
     "map",

@@ -20,6 +20,7 @@ from flowveil._cli import (
     frontier,
     layouts,
     methods,
+    path_frontier,
     query,
     reconstruct,
     register,
@@ -58,6 +59,7 @@ app.command("register")(register.register)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)
+trajectories.app.command("frontier")(path_frontier.frontier)
 app.add_typer(trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.

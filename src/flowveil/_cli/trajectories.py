@@ -49,6 +49,7 @@ from flowveil._trajectories import (
     parse_ks,
     parse_min_samples,
     parse_periods,
+    parse_price,
 )
 
 Towers = Annotated[
@@ -139,7 +140,11 @@ def anonymize(
     output: Output,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
     method: Annotated[
-        str, typer.Option(help="glove: k users share whole trajectories; km: any few points fit k users.")
+        str,
+        typer.Option(
+            help="glove: k users share whole trajectories; gather: all of them were in every sample; "
+            "km: any few points fit k users."
+        ),
     ] = GLOVE,
     known_points: Annotated[
         int | None,
@@ -147,7 +152,21 @@ def anonymize(
     ] = None,
     max_suppression: Annotated[
         float | None,
-        number(parse=parse_max_suppression, metavar=NUMBER, help="With km: largest share of samples left out; 0.5."),
+        number(
+            parse=parse_max_suppression, metavar=NUMBER, help="Largest share of samples left out; gather 0.1, km 0.5."
+        ),
+    ] = None,
+    complete_support: Annotated[
+        bool, typer.Option("--complete-support", help="With glove too: only samples in which every member was seen.")
+    ] = False,
+    price: Annotated[
+        float | None, number(parse=parse_price, metavar=NUMBER, help="Of a sample, in place of a budget, e.g. 0.25.")
+    ] = None,
+    max_mean_extent: Annotated[
+        str | None, typer.Option(help="Keep what a mean extent allows, e.g. 2km, in place of a budget.")
+    ] = None,
+    max_mean_duration: Annotated[
+        str | None, typer.Option(help="Keep what a mean duration allows, e.g. 90min, in place of a budget.")
     ] = None,
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
@@ -179,6 +198,10 @@ def anonymize(
         "method": method,
         "known_points": known_points,
         "max_suppression": max_suppression,
+        "complete_support": complete_support,
+        "price": price,
+        "max_mean_extent": max_mean_extent,
+        "max_mean_duration": max_mean_duration,
         "blocks": blocks,
         "variant": variant,
         "max_extent": max_extent,

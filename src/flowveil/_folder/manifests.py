@@ -38,6 +38,10 @@ class Settings(TypedDict, total=False):
     max_suppression: float
     blocks: int
     min_support: int
+    complete_support: bool
+    price: float
+    max_mean_extent: str
+    max_mean_duration: str
 
 
 class Spending(TypedDict):
@@ -79,6 +83,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    support: str  # complete: every member was seen in every sample
     cut_into: str
     max_extent: str
     max_duration: str
@@ -153,5 +158,6 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    price: float  # of a sample, as it was given or found
     register: str  # by which the register knows that the folder was written
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.read import Trajectories
 
 VARIANTS = ("strict", "absorb", "loose")
-_NO_LIMIT = 2**62
+NO_LIMIT = 2**62
 # Pairs that are tried out to choose a kernel; the least time of several tries is hardly disturbed by other work.
 _TRIED_PAIRS = 50
 _TRIED_LOOKS = 10**6
@@ -37,12 +37,13 @@ class Group:
 
 @dataclass(eq=False)
 class Grouping:
-    """The groups that GLOVE makes, and what it left out."""
+    """The groups that a method makes, and what it left out."""
 
     groups: list[Group] = field(default_factory=list)
     suppressed_users: list[int] = field(default_factory=list)  # ranks
     left_users: list[int] = field(default_factory=list)  # those of them whom nobody was left for
     merges: list[tuple[float, int, int]] = field(default_factory=list)  # stretch and ids, in the order they were made
+    price: float | None = None  # of a sample, where samples were chosen by what they earn
 
 
 @dataclass(eq=False)
@@ -125,7 +126,7 @@ def merge_users(
 
 
 def _most(max_extent: int | None, max_duration: int | None) -> IntArray:
-    given = [_NO_LIMIT if limit is None else limit for limit in (max_extent, max_duration)]
+    given = [NO_LIMIT if limit is None else limit for limit in (max_extent, max_duration)]
     if min(given) < 1:
         raise InputError("a suppression threshold is smaller than the grid's step", "give a larger threshold")
     return np.array(given, np.int64)

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
 from flowveil._folder import CROWDS, KNOWN_POINTS, Kind, Manifest
-from flowveil._trajectories.options import KM
+from flowveil._trajectories.options import GATHER, KM
 
 if TYPE_CHECKING:
     from flowveil._folder import Description, Promise, Settings
@@ -40,6 +40,8 @@ def make_manifest(
     )
     if method == KM or options.get("reshape") is False:
         promise["spans"] = "overlapping"
+    if is_complete(method, options):
+        promise["support"] = "complete"
     if trajectories.cut_into is not None and trajectories.timezone is not None:
         promise["cut_into"] = trajectories.cut_into
         settings |= {"cut_into": trajectories.cut_into, "timezone": trajectories.timezone}
@@ -57,10 +59,16 @@ def make_manifest(
     return manifest
 
 
+def is_complete(method: str, options: dict[str, str | int | float | bool]) -> bool:
+    """Whether every member of a group was seen in every sample."""
+    return method == GATHER or bool(options.get("complete_support"))
+
+
 def promise_text(promise: Promise, label: str = "users") -> str:
     """Say the promise in plain words; label: what users are."""
     of_points = promise["kind"] == KNOWN_POINTS
-    text = _points_text(promise, label) if of_points else _crowds_text(promise, label)
+    say = _points_text if of_points else _complete_text if "support" in promise else _crowds_text
+    text = say(promise, label)
     period = promise.get("cut_into")
     if period is None:
         text += "Nobody's samples are in two trajectories."
@@ -93,4 +101,14 @@ def _points_text(promise: Promise, label: str) -> str:
         f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
         "seen in all of its boxes and time spans: whoever knows more points may recognize it. "
         f"At most {promise['max_suppression']:.0%} of all samples were left out. "
+    )
+
+
+def _complete_text(promise: Promise, label: str) -> str:
+    least, left = promise.get("min_support"), promise.get("max_suppression")
+    return (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
+        f"In every box and time span of a trajectory all of its {label} were seen"
+        f"{'' if least is None else f', at least {least}'}. "
+        f"{'' if left is None else f'At most {100 * left:.10g} % of all samples were left out. '}"
     )

@@ -29,7 +29,7 @@ from flowveil._register import enter
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.known_points import check_points
-from flowveil._trajectories.manifest import make_manifest
+from flowveil._trajectories.manifest import is_complete, make_manifest
 from flowveil._trajectories.options import KM
 from flowveil._trajectories.support import find_held
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
-_THRESHOLDS = ("max_extent", "max_duration", "min_support", "known_points", "max_suppression")  # may suppress samples
+_THRESHOLDS = ("max_extent", "max_duration", "min_support", "known_points")  # options that may suppress samples
 _SIGN = np.uint64(1 << 63)
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
 
@@ -145,10 +145,13 @@ def make_release(
     group_of = np.full(len(trajectories), -1)
     for number, group in enumerate(groups):
         group_of[group.members] = number
+    complete = is_complete(method, options)
     least = int(options.get("min_support", 1))
     kept, support = _coverage(trajectories, [group.samples for group in groups], group_of, least)
+    if complete and any((seen < len(group.members)).any() for seen, group in zip(support, groups, strict=True)):
+        raise PromiseError("a member was not seen in a sample of the group", "this is a bug: please report it")
     table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups], support)
-    thresholds = any(name in options for name in _THRESHOLDS)
+    thresholds = complete or any(name in options for name in _THRESHOLDS)
     rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
     if not kept[group_of >= 0].all():
         raise PromiseError(
@@ -282,4 +285,5 @@ def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupporte
         "largest_group": max(sizes),
         "unsupported": unsupported,
         "notes": list(trajectories.notes),
+        **({} if grouping.price is None else {"price": grouping.price}),
     }

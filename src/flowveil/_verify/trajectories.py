@@ -17,6 +17,7 @@ from flowveil._folder import find_release, remembered
 from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
 from flowveil._trips import open_samples
 from flowveil._verify.broken import broken
+from flowveil._verify.complete_support import check_everybody_seen, check_means
 from flowveil._verify.forest import NONE
 from flowveil._verify.results import TrajectoryVerification
 from flowveil._verify.shared_points import check_shared_points
@@ -102,7 +103,7 @@ def _crowds_in_words(release: TrajectoryTables) -> str:
 
 
 def _support_in_words(release: TrajectoryTables) -> str:
-    if release.known_points is not None:
+    if release.known_points is not None or release.complete:
         return "every member"
     return "a member" if release.min_support == 1 else f"at least {release.min_support} members"
 
@@ -152,13 +153,16 @@ def _check_edges(release: TrajectoryTables, boxes: Boxes) -> None:
 
 
 def _check_thresholds(release: TrajectoryTables, boxes: Boxes) -> None:
-    if release.max_duration is not None and ((boxes.t1 - boxes.t0) / _MINUTE > release.max_duration).any():
+    """Check the largest extent and duration of samples, and their means."""
+    minutes = (boxes.t1 - boxes.t0) / _MINUTE
+    if release.max_duration is not None and (minutes > release.max_duration).any():
         raise broken("a sample lasts longer than promised")
-    if release.max_extent is not None:
-        wide = np.radians(boxes.lon[1] - boxes.lon[0]) * _RADIUS * release.narrow
-        tall = (np.sin(np.radians(boxes.lat[1])) - np.sin(np.radians(boxes.lat[0]))) * _RADIUS / release.narrow
-        if (np.maximum(wide, tall) > release.max_extent + 1e-3).any():
-            raise broken("a box is larger than promised")
+    wide = np.radians(boxes.lon[1] - boxes.lon[0]) * _RADIUS * release.narrow
+    tall = (np.sin(np.radians(boxes.lat[1])) - np.sin(np.radians(boxes.lat[0]))) * _RADIUS / release.narrow
+    meters = np.maximum(wide, tall)
+    if release.max_extent is not None and (meters > release.max_extent + 1e-3).any():
+        raise broken("a box is larger than promised")
+    check_means(release.options, meters, minutes, boxes.size)
 
 
 def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) -> float:
@@ -195,6 +199,8 @@ def _check_support(
         raise broken("nobody of its group was seen in a sample")
     if (most < release.min_support).any():
         raise broken(f"fewer than {release.min_support} users of its group were seen in a sample")
+    if release.complete:
+        check_everybody_seen(most, boxes.size)
     if release.known_points is not None and (most < boxes.size).any():
         raise broken("a user was not seen in a sample of the own trajectory")
     if (boxes.support < least).any() or (boxes.support > most).any():
@@ -244,7 +250,7 @@ def _check_kept(
     if suppressed.sum() > release.max_suppression * rows.sum() + 1e-6:
         raise broken(f"more than {release.max_suppression:.0%} of rows were left out")
     limited = release.max_extent is not None or release.max_duration is not None or release.min_support > 1
-    limited |= release.known_points is not None
+    limited |= release.known_points is not None or release.complete
     if not limited and (kept[groups != NONE] != rows[groups != NONE]).any():
         raise broken("rows of a member are missing though no threshold was promised")
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError
 from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, Kind, check_kind, find_release, read_json
 from flowveil._verify.broken import broken
+from flowveil._verify.complete_support import METERS, MINUTES, STEERING_OPTIONS, check_steering, read_amount
 from flowveil._verify.description import check_description
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FORMAT = "flowveil-trajectories/1"
-_METHODS = {"k-anonymity": "glove", "km-anonymity": "km"}  # by kind of promise
+_METHODS = {"k-anonymity": ("glove", "gather"), "km-anonymity": ("km",)}  # by kind of promise
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
 _THRESHOLDS = ("max_extent", "max_duration", "min_support")
 _POINTS = ("known_points", "max_suppression")
 _GRID = ("caps", "weights", "cut_into", "timezone")
-_MORE_OPTIONS = ("variant", *_THRESHOLDS, "reshape", "blocks", *_POINTS, *_GRID)
+_MORE_OPTIONS = ("variant", *_THRESHOLDS, "reshape", "blocks", *_POINTS, *STEERING_OPTIONS, *_GRID)
 _OF_GLOVE = {"variant", "min_support", "reshape", "blocks"}
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = (*_THRESHOLDS, *_POINTS, "spans", "cut_into")
+_MORE_PROMISE = (*_THRESHOLDS, *_POINTS, "spans", "support", "cut_into")
 _MOST_KNOWN_POINTS = 6
 _SAID = {"unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
@@ -97,6 +98,11 @@ class TrajectoryTables:
         return float(self.manifest["promise"].get("max_suppression", 1.0))
 
     @property
+    def complete(self) -> bool:
+        """Whether every member must have been seen in every sample."""
+        return bool(self.manifest["promise"].get("support") == "complete")
+
+    @property
     def overlapping(self) -> bool:
         """Whether samples of a group may share time."""
         return bool(self.manifest["promise"].get("spans") == "overlapping")
@@ -127,12 +133,12 @@ class TrajectoryTables:
     @property
     def max_extent(self) -> float | None:
         """The longest side of a box in meters that is promised, None where nothing is that can be read."""
-        return _amount(self.manifest["promise"].get("max_extent"), {"m": 1, "km": 1000})
+        return read_amount(self.manifest["promise"].get("max_extent"), METERS)
 
     @property
     def max_duration(self) -> float | None:
         """The longest time span in minutes that is promised, None where nothing is that can be read."""
-        return _amount(self.manifest["promise"].get("max_duration"), {"min": 1, "h": 60, "d": 1440})
+        return read_amount(self.manifest["promise"].get("max_duration"), MINUTES)
 
 
 class Boxes:
@@ -151,14 +157,6 @@ class Boxes:
             raise broken("groups are not numbered from 0 and sorted")
         self.first: IntArray = np.flatnonzero(np.diff(self.group, prepend=-1))  # by group: its first sample
         self.sizes: IntArray = self.size[self.first]  # by group
-
-
-def _amount(text: Json, units: dict[str, int]) -> float | None:
-    """Return an amount like 15km, None if this is none."""
-    written = isinstance(text, str) and re.fullmatch(
-        rf"\s*([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)\s*({'|'.join(units)})\s*", text
-    )
-    return float(written[1]) * units[written[2]] if written else None
 
 
 def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
@@ -215,7 +213,7 @@ def _check_manifest(release: TrajectoryTables) -> None:
     label = check_description(manifest, has_unit=True) or "users"
     if manifest["promise_text"] != trajectories_promise_in_words(promise, label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
-    if manifest["method"] != _METHODS[promise["kind"]] or manifest["absence"] != TRAJECTORIES_ABSENCE:
+    if manifest["method"] not in _METHODS[promise["kind"]] or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
 
 
@@ -229,12 +227,15 @@ def _check_kind(release: TrajectoryTables) -> None:
         raise broken("the promise is neither one of k-anonymity nor of km-anonymity")
     if of_points and _OF_GLOVE & set(options):
         raise broken("the manifest has options of another method")
+    check_steering(release.manifest)
     for name in _POINTS:
-        if (name in promise) != of_points or promise.get(name) != options.get(name):
+        allowed = of_points or (release.complete and name == "max_suppression" and name in promise)
+        if (name in promise) != allowed or promise.get(name) != options.get(name):
             raise broken(f"{name!r} of the promise is missing, or the options have another")
     if of_points and not (_is_whole(promise["known_points"], 1) and promise["known_points"] <= _MOST_KNOWN_POINTS):
         raise broken("'known_points' of the promise is not a number of points")
-    if of_points and not (type(promise["max_suppression"]) in {int, float} and 0 <= promise["max_suppression"] <= 1):
+    share = promise.get("max_suppression", 1)
+    if not (type(share) in {int, float} and 0 <= share <= 1):
         raise broken("'max_suppression' of the promise is not a share")
 
 

@@ -165,8 +165,9 @@ def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users"
     """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
     points, period = promise.get("known_points"), promise.get("cut_into")
     overlapping = points is None and promise.get("spans") == "overlapping"
+    crowds = _complete_in_words if "support" in promise else _crowds_in_words
     return (
-        (_crowds_in_words(promise, label) if points is None else _points_in_words(promise, points, label))
+        (crowds(promise, label) if points is None else _points_in_words(promise, points, label))
         + (_IN_PERIODS.format(period=period, label=label) if period else _IN_ONE)
         + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes." * overlapping
     )
@@ -190,3 +191,12 @@ def _points_in_words(promise: dict[str, Json], points: int, label: str) -> str:
         "seen in all of its boxes and time spans: whoever knows more points may recognize it. At most "
         f"{promise['max_suppression']:.0%} of all samples were left out. "
     )
+
+
+def _complete_in_words(promise: dict[str, Json], label: str) -> str:
+    some = f", at least {promise['min_support']}" if "min_support" in promise else ""
+    left = promise.get("max_suppression")
+    return (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
+        f"every box and time span of a trajectory all of its {label} were seen{some}. "
+    ) + ("" if left is None else f"At most {100 * left:.10g} % of all samples were left out. ")
