@@ -249,7 +249,7 @@ def _make_groups(
         return group_completely(trajectories, asked, asked.steering, merge, tell)
     if asked.method == KM:
         check_steps(trajectories)
-        return group_each(trajectories, asked.k, partial(_protect, asked=asked, tell=tell))
+        return _protect(trajectories, asked, tell)
     grouping = _merge_each(trajectories, asked, spread, tell)
     if asked.min_support > 1:
         tell("counting who was seen where")
