@@ -139,6 +139,8 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     paths = words["counted"] == "users"
     counted = words.get("persons", "users") if paths else words["counted"]
     amount = f"<b>{show(figures[words['counted']])}</b> {escape(counted)}"
+    if "cut_into" in promise:
+        amount += f", counted once for each {promise['cut_into']} of theirs"
     if "known_points" in promise:
         crowd, points = words.get("crowd", "users"), promise["known_points"]
         return (
