@@ -23,6 +23,15 @@ def flows_of(table: pa.Table) -> fv.Flows:
     return fv.build_flows(trips, zones=table, hierarchy=["zone_id", "district"], by=["sex"])
 
 
+def trips_of(fixes: pa.Table) -> Path:
+    """Trips can be made of raw fixes; what is odd comes as a warning."""
+    made = fv.make_trips(fixes, "trips.parquet")
+    assert_type(made, fv.MadeTrips)
+    warnings: list[type[fv.FlowveilWarning]] = [fv.DroppedRowsWarning, fv.ImplausiblePlacesWarning, fv.LossWarning]
+    assert_type(warnings[0].__name__, str)
+    return TRIPS
+
+
 def release_of(flows: fv.Flows) -> fv.Release:
     """Make, measure, write and read a release."""
     release = fv.anonymize(flows, "mosaic", k=10, max_suppression=0.05, options={"time_weight": 2.0})
@@ -112,6 +121,9 @@ def paths(samples: pa.Table) -> None:
     assert_type(data, fv.trajectories.Trajectories)
     release = fv.trajectories.anonymize(data, k=2, variant=fv.trajectories.VARIANTS[0])
     assert_type(release, fv.trajectories.TrajectoryRelease)
+    prices = fv.trajectories.frontier(data, k=2)
+    assert_type(prices, fv.trajectories.TrajectoryFrontier)
+    assert_type(fv.trajectories.METHODS[0], str)
     folder = release.write("paths")
     assert_type(fv.trajectories.read_release(folder), fv.trajectories.TrajectoryRelease)
     proof = fv.trajectories.verify(folder, samples)

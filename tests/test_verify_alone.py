@@ -16,7 +16,7 @@ from flowveil._matrices.manifest import promise_text as noisy_promise_text
 from flowveil._matrices.methods import TILE_METHODS
 from flowveil._problem import LOSSES
 from flowveil._release.manifest import promise_text
-from flowveil._trajectories.release import promise_text as trajectories_promise_text
+from flowveil._trajectories.manifest import promise_text as trajectories_promise_text
 from flowveil._verify import method, words
 from flowveil._verify.shape import SHAPES
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
@@ -26,7 +26,7 @@ ROOM = Path(fv.__file__).parent / "_verify"
 # All that the verifier may take from rooms that take part in making releases: the input, and the page.
 READS = {
     "_engine": {"QuerySource", "Readable", "Request", "Samples", "scan"},
-    "_trips": {"Trips", "TripsLike", "needed", "open_samples", "read_trips"},
+    "_trips": {"Trips", "TripsLike", "find_ends", "open_samples", "reopen_trips"},
     "_places": {
         "Gazetteer",
         "NamedPlacesLike",
@@ -111,14 +111,36 @@ def test_promises_are_said_in_the_same_words(promise):
 @pytest.mark.parametrize("most", [None, 5])
 @pytest.mark.parametrize("positive_only", [False, True])
 def test_other_promises_are_said_in_the_same_words(most, positive_only):
-    """What it expects of noise and of trajectories is what they say, too."""
+    """What it expects of noise is what releases with noise say, too."""
     promise = {"epsilon": 0.5, "max_trips_per_person": most, "unit": "trip" if most is None else "person_id"}
 
     for label in (None, "bikes"):
         expected = noisy_promise_text(promise, label, positive_only=positive_only)
         assert words.noisy_promise_in_words(promise, label, positive_only=positive_only) == expected
-    assert words.trajectories_promise_in_words(4) == trajectories_promise_text(4)
-    assert words.trajectories_promise_in_words(4, "cabs") == trajectories_promise_text(4, "cabs")
+
+
+@pytest.mark.parametrize("cut_into", [{}, {"cut_into": "week"}])
+@pytest.mark.parametrize("spans", [{}, {"spans": "overlapping"}])
+@pytest.mark.parametrize(
+    "special",
+    [
+        {},
+        {"min_support": 2},
+        {"support": "complete"},
+        {"support": "complete", "max_suppression": 0.005, "min_support": 3},
+        {"kind": "km-anonymity", "known_points": 1, "max_suppression": 0.005},
+        {"kind": "km-anonymity", "known_points": 3, "max_suppression": 0.1},
+    ],
+)
+def test_promises_of_trajectories_are_said_in_the_same_words(special, spans, cut_into):
+    """What it expects of trajectories is what they say, and shares are not rounded to nothing."""
+    promise = {"kind": "k-anonymity", "k": 4, **special, **spans, **cut_into}
+
+    for label in ("users", "cabs"):
+        said = words.trajectories_promise_in_words(promise, label)
+        assert said == trajectories_promise_text(promise, label)
+        assert " 0 %" not in said
+        assert " 0%" not in said
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def _points_text(promise: Promise, label: str) -> str:
         f"Whoever knows {points} (place and time) of one of the {label} finds that no trajectory holds them all, or "
         f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
         "seen in all of its boxes and time spans: whoever knows more points may recognize it. "
-        f"At most {promise['max_suppression']:.0%} of all samples were left out. "
+        f"At most {100 * promise['max_suppression']:.10g} % of all samples were left out. "
     )
 
 

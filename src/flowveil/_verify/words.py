@@ -189,7 +189,7 @@ def _points_in_words(promise: dict[str, Json], points: int, label: str) -> str:
         f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
         f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
         "seen in all of its boxes and time spans: whoever knows more points may recognize it. At most "
-        f"{promise['max_suppression']:.0%} of all samples were left out. "
+        f"{100 * promise['max_suppression']:.10g} % of all samples were left out. "
     )
 
 
