@@ -58,6 +58,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "strict": None,
     "beside": "DIR",
     "areas_from": "DIR",
+    "same_areas": None,
     "unit": "user_id",
     "weight": "n",
     "trip_weight": "n",
