@@ -18,8 +18,6 @@ from benchmarks.trajectories import CHECKINS, CHECKINS_BBOX
 from flowveil import trajectories
 from flowveil.synthetic import PHONES_BBOX, phones
 
-POINTS = 8  # of the frontier
-
 
 def measure(name, data, table, k, **options):
     """Print what a method gives, and return the share of samples that it leaves out."""
@@ -57,16 +55,20 @@ def main():
     sets = [("2,000 phones", phones(2000), {"bbox": PHONES_BBOX})]
     if CHECKINS.is_file():
         table = pq.read_table(CHECKINS, columns=["user_id", "lon", "lat", "time"])
-        sets.append(("Gowalla NYC", table, {"bbox": CHECKINS_BBOX, "min_samples": 10}))
+        sets.insert(0, ("Gowalla NYC", table, {"bbox": CHECKINS_BBOX, "min_samples": 10}))
     for name, table, given in sets:
         data = trajectories.read_trajectories(table, **given)
         for k in (2, 5):
             left = measure(f"{name}, glove with thresholds", data, table, k, **THRESHOLDS)
             measure(f"{name}, gather", data, table, k, method="gather", max_suppression=left)
             measure(f"{name}, glove, exact choice", data, table, k, complete_support=True, max_suppression=left)
-            curve = trajectories.frontier(data, k, points=POINTS)
-            for row in curve.to_pylist():
+    for name, table, given in sets:
+        data = trajectories.read_trajectories(table, **given)
+        for k in (2, 5):
+            print(f"  frontier of gather, {name}, k = {k}")
+            for row in trajectories.frontier(data, k).to_pylist():
                 print(
                     f"    price {row['price']:.3f}: {1 - row['suppressed']:.1%} kept, {row['extent'] / 1000:.2f} km, "
-                    f"{row['duration']:.0f} min, {row['users']:,} users"
+                    f"{row['duration']:.0f} min, {row['users']:,} users",
+                    flush=True,
                 )

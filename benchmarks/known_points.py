@@ -15,18 +15,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import flowveil as fv
 from benchmarks.thresholds import NAMES
 from benchmarks.trajectories import CHECKINS, CHECKINS_BBOX
 from flowveil import PromiseError, trajectories
 from flowveil.synthetic import PHONES_BBOX, phones
 
 K = 5
-DRAWS = 5
+DRAWS = 2
 SETTINGS = (
     {"max_suppression": 0.5},
     {"max_suppression": 0.8},
-    {"max_suppression": 0.8, "max_duration": "1d"},
-    {"max_suppression": 0.95, "max_duration": "6h"},
+    {"max_suppression": 0.5, "max_extent": "4km"},
+    {"max_suppression": 0.5, "cut_into": "week"},
+    {"max_suppression": 0.8, "cut_into": "day"},
+    {"max_suppression": 0.95, "cut_into": "day"},
 )
 
 
@@ -34,16 +37,22 @@ def main():
     for known in (2, 3):
         if CHECKINS.is_file():
             for options in SETTINGS:
-                measure("Gowalla NYC", pq.read_table(CHECKINS), known, options, CHECKINS_BBOX, min_samples=10)
+                measure("Gowalla NYC", frequent(pq.read_table(CHECKINS)), known, options, CHECKINS_BBOX)
         for lost in (0.2, 0.4):
             measure("2,000 phones", phones(2000), known, {"max_suppression": lost}, PHONES_BBOX)
 
 
-def measure(name, table, known, options, bbox, **reading):
+def frequent(table):
+    """Return the check-ins of users with at least 10 of them; --min-samples would count in each week that is cut."""
+    user, count = np.unique(table["user_id"].to_numpy(), return_counts=True)
+    return table.filter(np.isin(table["user_id"].to_numpy(), user[count >= 10]))
+
+
+def measure(name, table, known, options, bbox):
     start = time.process_time()
     label = f"  {name}, k = {K}, m = {known}, {options}"
     try:
-        release = trajectories.anonymize(table, K, method="km", known_points=known, bbox=bbox, **options, **reading)
+        release = trajectories.anonymize(table, K, method="km", known_points=known, bbox=bbox, **options)
     except PromiseError as error:
         print(f"{label}: {error}", flush=True)
         return
@@ -54,6 +63,7 @@ def measure(name, table, known, options, bbox, **reading):
         trajectories.verify(out, table)
         checked = time.process_time() - start
         figures = trajectories.evaluate(out, table).figures()
+        known_to = fv.risk(out, table, attacks="points").findings[0].details["by_points"]
     audit = release.audit
     extent, duration = figures["extent"], figures["duration"]
     print(
@@ -70,8 +80,8 @@ def measure(name, table, known, options, bbox, **reading):
     print(
         f"    {sum(fits.values()):,} sets of {known} points: {few} fit 1 to {K - 1} users, {fits[0]:,} none", flush=True
     )
-    more = attack(release, table, 2 * known)
-    print(f"    with {2 * known} points {more[1] / sum(more.values()):.1%} fit one user", flush=True)
+    beliefs = {points: (found["one"], found["belief"], found["belief_most"]) for points, found in known_to.items()}
+    print(f"    by points, users whom one trajectory fits, mean and largest belief: {beliefs}", flush=True)
 
 
 def attack(release, table, known):
@@ -83,8 +93,9 @@ def attack(release, table, known):
     for user, *point in values:
         rows[str(user)].append(point)
     paths = release.trajectories
-    edges = [paths[name].to_numpy() for name in ("lon0", "lon1", "lat0", "lat1")]
-    edges += [paths[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1")]
+    corners = [paths[name].to_numpy() for name in ("lon0", "lon1", "lat0", "lat1")]
+    spans = [paths[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1")]
+    edges, box = np.unique(np.stack(corners + spans), axis=1, return_inverse=True)
     group, size = paths["group"].to_numpy(), paths["size"].to_numpy()
     sizes = size[np.flatnonzero(np.diff(group, prepend=-1))]
     random = np.random.default_rng(7)
@@ -95,9 +106,14 @@ def attack(release, table, known):
         for _ in range(DRAWS):
             left = np.ones(len(sizes), bool)
             for place in random.choice(len(own), known, replace=False):
-                inside = np.ones(len(group), bool)
+                inside = np.ones(edges.shape[1], bool)
                 for axis, value in enumerate(own[place]):
                     inside &= (edges[2 * axis] <= value) & (value < edges[2 * axis + 1])
-                left &= np.isin(np.arange(len(sizes)), group[inside])
+                holding = np.zeros(len(sizes), bool)
+                if inside.any():
+                    holding[group[np.isin(box, np.flatnonzero(inside))]] = True
+                left &= holding
+                if not left.any():
+                    break
             fits[int(sizes[left].sum())] += 1
     return fits

@@ -77,6 +77,21 @@ def test_everywhere(tmp_path, capsys):
     assert "(safe to publish)" in capsys.readouterr().out
 
 
+def test_rows_that_lack(tmp_path, capsys):
+    """A release that lacks more than a tenth of the rows is not called safe to publish without more."""
+    table = uneven().slice(0, 800)
+    origin = ["x" if row % 8 == 0 else name for row, name in enumerate(table["origin"].to_pylist())]
+    pq.write_table(table.set_column(0, "origin", pa.array(origin)), tmp_path / "trips.parquet")
+    pq.write_table(ZONES, tmp_path / "zones.parquet")
+    zones = ["--zones", str(tmp_path / "zones.parquet"), "--hierarchy", "ward"]
+
+    assert run(["anonymize", str(tmp_path / "trips.parquet"), *zones, "-o", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr()
+    assert "unknown zones: x" in said.err
+    assert "87.5% of the rows are usable" in said.out
+    assert "safe to publish" not in said.out
+
+
 def test_thin_totals(city_trips):
     """Totals that hold few of the trips say so: those that would give groups away are withheld."""
     flows = fv.build_flows(city_trips, "h3:6", hierarchy="h3", unit="person_id", by="age_group")

@@ -442,6 +442,17 @@ def test_same_release_on_areas_of_an_earlier_one(demand, tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
+def test_same_release_on_areas_in_common():
+    """Crowds tell which areas all steps of time and groups can share."""
+    crowds, flows, asked = both("h3", "auto")
+
+    actual, expected = (fv.anonymize(it, same_areas=True, max_suppression=0.9, **asked) for it in (crowds, flows))
+
+    assert isinstance(crowds.people, Crowds)
+    assert same(actual, expected)
+
+
+@pytest.mark.usefixtures("cluster")
 def test_sensitive_places_need_no_persons():
     """Areas that are too small beside a place are kept out whether persons are here or on the cluster."""
     crowds, flows, _ = both("h3", "persons")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -13,6 +14,7 @@ import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil._options import parse_max_share, parse_max_suppression
 from flowveil.synthetic import City
+from tests.waiting import run_program
 
 CITY = City(seed=6, persons=60)
 TRIPS = CITY.trips(600)
@@ -155,6 +157,29 @@ def test_zones_beside_coordinates_are_announced(made, capsys, monkeypatch):
     assert said in capsys.readouterr().err
     assert run(["anonymize", "both.parquet", "--grid", "h3:6", "--hierarchy", "h3", "-o", "both", "--overwrite"]) == 0
     assert said not in capsys.readouterr().err
+
+
+def test_paths_of_which_little_remains():
+    """Thresholds that leave out most samples are a warning with the share."""
+    samples = fv.synthetic.phones(12)
+    options = {"bbox": fv.synthetic.PHONES_BBOX, "k": 2, "step": "1km,30min"}
+    with pytest.warns(fv.LossWarning, match=r"% of the samples are left out: .*max_extent="):
+        release = fv.trajectories.anonymize(samples, max_extent="1km", max_duration="30min", **options)
+
+    assert any("samples are left out" in text for text in release.audit["notes"])
+
+
+def test_light_import():
+    """The version is told without loading what commands need: it is to take a tenth of a second."""
+    heavy = "'numpy', 'pyarrow', 'duckdb', 'numba', 'scipy', 'typer', 'shapely', 'flowveil._cli.commands'"
+    program = (
+        "import sys; from flowveil._cli import main\n"
+        "try: main(['--version'])\n"
+        f"except SystemExit: print([name for name in ({heavy}) if name in sys.modules])"
+    )
+    done = run_program([sys.executable, "-c", program])
+
+    assert done.stdout.splitlines() == [f"flowveil {fv.__version__}", "[]"]
 
 
 def test_unknown_comes_first(tmp_path, capsys):

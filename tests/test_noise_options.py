@@ -18,7 +18,18 @@ TILES = ["--grid", "h3:5"]
 WAYS = {"cells": CELLS, "frames": FRAMES, "tiles": TILES, "laplace": ["--method", "laplace", *TILES]}
 DESCRIPTION = {"title", "period", "publisher", "license", "contact", "unit_label"}
 WRITTEN = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}
-EVERYWHERE = {"query", "columns", "where", "memory", "report", "ground", "context", "overwrite", "option"} | DESCRIPTION
+EVERYWHERE = {
+    "query",
+    "columns",
+    "where",
+    "memory",
+    "report",
+    "ground",
+    "context",
+    "overwrite",
+    "option",
+    "register",
+} | DESCRIPTION
 NEEDED = {"source", "output", "bbox", "epsilon", "method"}
 USED = {
     "cells": EVERYWHERE | WRITTEN | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},
@@ -42,6 +53,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "max_share": "0.5",
     "max_unusable": "0.5",
     "counts": "persons",
+    "same_areas": None,
     "sensitive": "clinics.csv",
     "sensitive_tiles": "7",
     "hide_choice": "0.5",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import zipfile
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def test_zip_files(tmp_path):
     total = fv.build_flows(trips, "h3:7", unit="who").total
 
     assert total == 2
+    assert pickle.loads(pickle.dumps(trips.source)).owner is None  # noqa: S301  our own; others only read
     assert all(path.is_file() and path.parents[0].exists() for path in unpacked)
     assert all(path.stat().st_mode & 0o077 == 0 or path.parent.stat().st_mode & 0o077 == 0 for path in unpacked)
     del trips

@@ -15,7 +15,7 @@ from flowveil._engine import spark_spread
 from flowveil._engine.spark_spread import over_executors
 from flowveil._methods import find_method
 from flowveil._problem import Problem, Requirement
-from flowveil.synthetic import City
+from flowveil.synthetic import PHONES_BBOX, City, phones
 from tests.spark.cluster import death, work_until_a_death
 from tests.test_spread import everything
 
@@ -81,7 +81,7 @@ def test_a_few_at_a_time(session, monkeypatch):
 
 def test_an_executor_crashes(session):
     """A process that crashes on every try is an error that says so."""
-    with pytest.raises(fv.InputError, match=r"Spark cannot solve the matrices: .*crashed"):
+    with pytest.raises(fv.InputError, match=r"Spark cannot do the work: .*crashed"):
         over_executors(partial(os._exit), [3, 3], (), master=None)
     assert session.getActiveSession() is not None
 
@@ -137,3 +137,16 @@ def test_a_cluster_is_asked_only_where_it_helps(flows, monkeypatch):
         fv.anonymize(flows, "mosaic", 5, engine="spork")
     with pytest.raises(fv.InputError, match="master"):
         fv.anonymize(flows, "mosaic", 5, master="local[2]")
+
+
+def test_trajectories_in_blocks(session, tmp_path):
+    """Executors merge blocks of users, those over borders too, into the same bytes as this machine."""
+    records = phones(61, samples=12)
+
+    for engine in ("duckdb", "spark"):
+        release = fv.trajectories.anonymize(records, 3, bbox=PHONES_BBOX, blocks=4, engine=engine)
+        release.write(tmp_path / engine)
+
+    for name in ("duckdb/trajectories.parquet", "duckdb/manifest.json", "duckdb.members.parquet"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / name.replace("duckdb", "spark")).read_bytes()
+    assert session.getActiveSession() is not None

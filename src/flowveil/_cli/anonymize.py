@@ -171,7 +171,7 @@ def anonymize(
         return
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
-    asked = parse_demand(unit=trips.unit, counted_persons=trips.counts == "persons", **keywords)
+    asked = parse_demand(unit=trips.unit, counted_persons=trips.counts == "persons", by=trips.by or (), **keywords)
     if asked.rounding is not None or asked.cell_key is not None:
         note("published numbers are changed; the figures below are of true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
@@ -202,7 +202,8 @@ def anonymize(
         note(text)
     for text in release.doubts:
         warn(text)
-    doubtful = bool(release.doubts or flows.provenance.doubts)
+    lacks_rows = release.coverage is not None and release.coverage.lacks_rows
+    doubtful = bool(release.doubts or flows.provenance.doubts or lacks_rows)
     private = [] if release.assignment is None else [".assignment.parquet"]
     _end(summary(flows, release), folder, private, doubtful=doubtful)
 

@@ -70,7 +70,10 @@ ContextFile = Annotated[
     str | None,
     typer.Option("--context", metavar="FILE", help="Rivers, roads: GeoJSON or GeoParquet that the report shows."),
 ]
-ZonesFile = Annotated[str | None, typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON or CSV.")]
+ZonesFile = Annotated[
+    str | None,
+    typer.Option("--zones", metavar="FILE", help="Zones: GeoParquet, GeoJSON, GeoPackage, Shapefile or CSV."),
+]
 ZoneName = Annotated[
     str | None, typer.Option("--zone-name", metavar="COL", help="Column of the zones that names them ('' for none).")
 ]
@@ -143,7 +146,8 @@ class TripOptions(WrittenOptions):
     source: Annotated[
         str,
         typer.Argument(
-            metavar="INPUT", help="Trips: CSV, Parquet or Arrow file, folder, quoted glob, or postgresql://..."
+            metavar="INPUT",
+            help="Trips: CSV, Parquet, Arrow, OMX or zip file, folder, quoted glob, or postgresql://...",
         ),
     ]
     query: Query = None

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 _TASKS = 200  # at most, at a time: enough that large and small parts even out
 _AT_A_TIME = 2**28  # bytes of packed parts, which pass through the memory of Spark's driver
 _LARGEST = 2**30  # bytes of a packed part that Arrow can carry, with room to spare
-_HINT = "executors need flowveil (PYSPARK_PYTHON names their Python) and memory for the largest matrix"
+_HINT = "executors need flowveil (PYSPARK_PYTHON names their Python) and memory for the largest matrix or block"
 _COLUMNS: dict[str, pa.DataType] = {"number": pa.int64(), "result": pa.binary()}
 _ANSWER = pa.schema(_COLUMNS)
 
@@ -80,7 +80,7 @@ def _do_at_once(session: SparkSession, rows: pa.Table, work: ArrowMapIterFunctio
 
 
 def _failed(error: Exception) -> InputError:
-    return InputError(f"Spark cannot solve the matrices: {reason_of(error)}", _HINT)
+    return InputError(f"Spark cannot do the work: {reason_of(error)}", _HINT)
 
 
 def do_rows(

@@ -128,6 +128,7 @@ def anonymize(
         preset=preset,
         unit=check_flows(flows).provenance.unit,
         counted_persons=flows.provenance.counted_persons,
+        by=flows.provenance.by,
         max_suppression=max_suppression,
         max_gbar=max_gbar,
         loss=loss,

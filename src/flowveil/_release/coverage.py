@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FAR_MORE = 2, 0.1  # a group loses far more than all do: twice as much, and a tenth of its trips more
+_MANY_ROWS = 0.1  # unusable, from which on a release says little of the input
 _HARDLY = 0.75  # totals with a smaller share of the trips deserve a warning
 
 
@@ -42,10 +43,16 @@ class Coverage:
 
     def told(self) -> list[str]:
         """Return what every user should see, one sentence each."""
-        shares = [f"{name} {min(by.values()):.1%} to {max(by.values()):.1%}" for name, by in self.parts.items() if by]
+        several = {name: by for name, by in self.parts.items() if len(by) > 1}
+        shares = [f"{name} {min(by.values()):.1%} to {max(by.values()):.1%}" for name, by in several.items()]
         kept = f"{self.pairs - self.pairs_left_out:,} of {self.pairs:,} pairs of tiles are in a flow"
         usable = f"; {1 - self.unusable / self.rows:.1%} of the rows are usable" if self.unusable else ""
         return [kept + usable, *([f"left out by {'; by '.join(shares)}"] if shares else [])]
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether so many rows are unusable that a reader should know."""
+        return self.unusable > _MANY_ROWS * self.rows
 
     def doubts(self) -> tuple[str, ...]:
         """Return what may mislead readers, one sentence each: groups that lose far more than others, thin totals."""

@@ -82,6 +82,7 @@ def parse_demand(
     preset: str | None = None,
     unit: str | None = None,
     counted_persons: bool = False,
+    by: Sequence[str] | None = None,
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
@@ -106,6 +107,7 @@ def parse_demand(
     """Return what is asked of a release (see `anonymize`), or raise if it does not go together.
 
     unit: the column of persons, if there is one. counted_persons: there is none, but trips are persons, counted once.
+    by: the columns of groups, None if they are not known yet.
     """
     chosen = find_method(method)
     if chosen.promise != _ANONYMITY:
@@ -116,6 +118,8 @@ def parse_demand(
     if parse_choice(loss, "loss", LOSSES) != DEFAULT_LOSS and not chosen.losses:
         raise InputError(f"{chosen.name} does not choose by loss", "leave out the loss, or use mosaic")
     flags = check_flag(elsewhere, "elsewhere"), check_flag(totals, "totals"), beside is not None
+    if totals and by is not None and not by:
+        raise InputError("totals need groups", "name their columns with --by")
     if sum(flags) > 1:  # each is checked against the flows of groups only
         raise InputError("elsewhere, totals and a release beside do not go together", "choose one of them")
     for name, folder in (("beside", beside), ("areas_from", areas_from)):

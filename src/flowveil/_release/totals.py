@@ -154,8 +154,6 @@ def keep_flows(solution: Solution, group: IntArray) -> Solution:
 def _without_groups(flows: Flows) -> tuple[Flows, IntArray, IntArray]:
     """Return the flows of all groups together, by tile pair the entry there that holds it, and the step by matrix."""
     by = flows.provenance.by
-    if not by:
-        raise InputError("totals need groups", "name their columns with --by")
     for name in by:
         if TOTAL in flows.matrices[name].to_pylist():
             raise InputError(f"a group of {name!r} is called {TOTAL!r}", "rename it: totals are published under it")

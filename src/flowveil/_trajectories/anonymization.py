@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack, cast
 
 from flowveil._engine import DUCKDB, check_engine, choose_spread
-from flowveil._errors import InputError
+from flowveil._errors import InputError, LossWarning, warn
 from flowveil._options import AUTO, parse_description
 from flowveil._processes import over_cores
 from flowveil._trajectories.blocks import glove_in_blocks
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from flowveil._trajectories.options import GroupingOptions
 
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
+
+_MUCH = 0.5  # of the samples left out: what remains says little of how people move
 
 
 def anonymize(
@@ -154,6 +156,13 @@ def anonymize(
     release = make_release(trajectories, grouping, asked.method, typed, asked.k, said)
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
+    if (lost := release.audit["suppressed_rows"]) > _MUCH * release.audit["rows"]:
+        text = (
+            f"WARNING: {lost / release.audit['rows']:.1%} of the samples are left out: allow larger boxes or longer "
+            "times with --max-extent and --max-duration, or ask for a smaller k"
+        )
+        release.audit["notes"].append(text)
+        warn(text.removeprefix("WARNING: "), LossWarning)
     return (
         release if entry is None else replace(release, entry=replace(entry, promise=dict(release.manifest["promise"])))
     )
@@ -240,7 +249,7 @@ def _make_groups(
         return group_completely(trajectories, asked, asked.steering, merge, tell)
     if asked.method == KM:
         check_steps(trajectories)
-        return group_each(trajectories, asked.k, partial(_protect, asked=asked, tell=tell))
+        return _protect(trajectories, asked, tell)
     grouping = _merge_each(trajectories, asked, spread, tell)
     if asked.min_support > 1:
         tell("counting who was seen where")

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from flowveil._processes import Spread
     from flowveil._trajectories.read import Trajectories
 
-# Up to so many users are merged exactly, in some minutes; time grows with the square of the users of a block.
-_LARGEST_BLOCK = 10_000
+# Up to so many users are merged exactly, in some minutes. More are merged in blocks: time grows with the square of the
+# users of a block, and what blocks of some hundred users lose is about a percent already (docs/trajectories.md).
+_MOST_EXACT = 10_000
+_LARGEST_BLOCK = 2_500
 
 
 class _Part(NamedTuple):
@@ -47,7 +49,7 @@ def glove_in_blocks(
     memory: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Grouping:
-    """Group users as `glove` does, within each of so many blocks; auto: as few as keep blocks to 10,000 users.
+    """Group users as `glove` does, within each of so many blocks; auto: one for up to 10,000 users, else of 2,500.
 
     Users whom nobody in their block was left for are merged with those of other blocks: no more than k - 1 remain. The
     result depends on the number of blocks, but not on where they are merged.
@@ -86,7 +88,7 @@ def _choose_count(users: int, k: int, blocks: int | str) -> int:
     """Return a number of blocks, each of which has k users or more."""
     count = 1
     if isinstance(blocks, str):
-        while users > count * _LARGEST_BLOCK:
+        while users > _MOST_EXACT and users > count * _LARGEST_BLOCK:
             count *= 2
     else:
         count = blocks

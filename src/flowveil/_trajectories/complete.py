@@ -54,7 +54,7 @@ def _forming(
     asked: GroupingOptions,
     merge: Callable[[], Grouping],
     tell: Callable[[str], None],
-) -> Iterator[tuple[Chooser, Callable[[int], Outcome], int]]:
+) -> Iterator[tuple[Chooser, Callable[..., Outcome], int]]:
     """Give what chooses samples, what returns an outcome at a price, and how many users a group has at most.
 
     Every member is seen in every sample: where more than k have to be, groups are that large.
@@ -62,7 +62,7 @@ def _forming(
     chooser, least = Chooser(trajectories, *asked.most_in(trajectories.grid)), max(asked.k, asked.min_support)
     if asked.method != GATHER:
         groups = [group.members for group in merge().groups if len(group.members) >= least]
-        yield chooser, lambda price: chooser.choose(groups, price), max(map(len, groups), default=1)
+        yield chooser, lambda price, **_: chooser.choose(groups, price), max(map(len, groups), default=1)
         return
     former = Former(chooser, least, absorb=asked.variant == "absorb", tell=tell)
     try:

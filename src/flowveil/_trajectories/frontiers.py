@@ -58,9 +58,7 @@ def parse_path_points(value: object) -> int:
     return parse_whole(value, "points", "it is a number of points, 2 or more; 8 is usual", 2, _MOST_POINTS)
 
 
-def follow(
-    method: str, chooser: Chooser, form: Callable[[int], Outcome], users: int, points: int
-) -> TrajectoryFrontier:
+def follow(method: str, chooser: Chooser, form: Callable[..., Outcome], users: int, points: int) -> TrajectoryFrontier:
     """Return what groups of at most so many users publish at prices from low to high, where they publish anything."""
     rows: list[dict[str, float]] = []
     for price in np.geomspace(_CHEAP, _DEAR, points).tolist():

@@ -43,8 +43,8 @@ class Former:
         """Let the threads go."""
         self.workers.close()
 
-    def form(self, price: int) -> Outcome:
-        """Return what groups publish that are formed at a price."""
+    def form(self, price: int, *, improved: bool = True) -> Outcome:
+        """Return what groups publish that are formed at a price; improved: by exchanges, which take the longest."""
         from flowveil._trajectories.forming import Crowds, form_groups, improve  # noqa: PLC0415  numba is slow to import
         from flowveil._trajectories.pairs import tie  # noqa: PLC0415  numba is slow to import
 
@@ -69,7 +69,8 @@ class Former:
         group[members.ravel()] = np.repeat(np.arange(len(members)), self.k)
         crowds = Crowds(members, np.zeros(len(members), np.int64), group)
         ties = tie(seen)
-        improve(paths, terms, ties, crowds, self.workers)
+        if improved:
+            improve(paths, terms, ties, crowds, self.workers)
         left = self._absorb(terms, ties, crowds.members, crowds.group) if self.absorb else list(crowds.members)
         return self.chooser.choose(left, price)
 

@@ -52,9 +52,14 @@ class Hierarchy:
         return np.where(level >= spans, level - spans, -1)
 
     def cells(self, trajectories: Trajectories, level: IntArray) -> IntArray:
-        """Return the number of the cell of each sample, given its level: the same for samples of one cell."""
+        """Return the number of the cell of each sample, given its level: the same for samples of one cell.
+
+        Where trajectories are cut into days or weeks, each of these has cells of its own.
+        """
         edge, span = self.square[level], self.span[level]
-        columns = (trajectories.x // edge, trajectories.y // edge, (trajectories.t - self.origin) // span)
+        columns = [trajectories.x // edge, trajectories.y // edge, (trajectories.t - self.origin) // span]
+        if trajectories.periods is not None:
+            columns.append(np.repeat(trajectories.periods, np.diff(trajectories.start)))
         number = level.astype(np.int64)
         for column in columns:
             width = int(np.ptp(column)) + 1

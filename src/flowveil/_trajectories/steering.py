@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from flowveil._errors import InputError, PromiseError
 from flowveil._options import parse_max_suppression, parse_meters, parse_minutes, parse_number
@@ -17,6 +18,7 @@ _LEAST_PRICE, _LARGEST_PRICE = 1e-6, 1e6
 _START = 0.25  # the price that a search starts with
 _STEEP = 4.0  # beyond this price, steps are long
 _HALVINGS = 3  # of the interval in which groups are formed again; within the last one they stay
+_FURTHER = (1.0, 1.05)  # prices that are tried with exchanges, which seldom keep less: else groups stay as they grew
 _WHOLE = 1e-9  # shares of rows are compared as whole rows
 
 
@@ -65,10 +67,10 @@ def parse_price(value: object) -> float:
     return parse_number(value, "price", hint, _LEAST_PRICE, _LARGEST_PRICE)
 
 
-def steer(asked: Steering, chooser: Chooser, form: Callable[[int], Outcome], users: int) -> Outcome:
+def steer(asked: Steering, chooser: Chooser, form: Callable[..., Outcome], users: int) -> Outcome:
     """Return what is published at the price that was asked for; raise PromiseError where there is none.
 
-    form: returns what groups that are formed at a price publish at it; users: how many a group has at most.
+    form: returns what groups that are formed at a price publish at it, improved or not; users: how many a group has.
     """
     if asked.price is not None:
         outcome = form(min(round(asked.price * chooser.unit), chooser.most(users)))
@@ -98,17 +100,22 @@ class _Search:
             or (asked.duration is not None and outcome.duration > asked.duration)
         )
 
-    def run(self, form: Callable[[int], Outcome]) -> Outcome:
-        """Search with new groups at every price, then with the groups of the best."""
-        good, bad = self._bracket(form)
+    def run(self, form: Callable[..., Outcome]) -> Outcome:
+        """Search with new groups at every price, first without exchanges, then with the groups of the best."""
+        good, bad = self._bracket(partial(form, improved=False))
+        if good is None:
+            good, bad = self._bracket(form)
         if good is None:
             raise self._refusal()
-        if bad is None:
-            return good
-        for _ in range(_HALVINGS):
-            middle = round((good.price * bad) ** 0.5)
-            outcome = form(middle)
+        for _ in range(_HALVINGS if bad is not None else 0):
+            middle = round((good.price * cast("int", bad)) ** 0.5)
+            outcome = form(middle, improved=False)
             good, bad = (outcome, bad) if self.meets(outcome) else (good, middle)
+        for further in _FURTHER:
+            away = further if self.budget else 1 / further
+            outcome = form(min(max(round(good.price * away), self.bottom), self.top))
+            if self.meets(outcome):
+                return self._refine(outcome)
         return self._refine(good)
 
     def _refine(self, best: Outcome) -> Outcome:
@@ -125,7 +132,7 @@ class _Search:
                 bad, distance = middle, max(1, abs(best.price - middle) // 2)
         return best
 
-    def _bracket(self, form: Callable[[int], Outcome]) -> tuple[Outcome | None, int | None]:
+    def _bracket(self, form: Callable[..., Outcome]) -> tuple[Outcome | None, int | None]:
         """Return an outcome that meets what is asked and a price beside it that does not, None where there is none."""
         good: Outcome | None = None
         bad: int | None = None

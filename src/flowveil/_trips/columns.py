@@ -64,7 +64,15 @@ _KNOWN: dict[str, tuple[str, ...]] = {
         "to_latitude",
         "lat_d",
     ),
-    "origin": ("origin_zone", "origin_id", "start_zone", "PULocationID", "start_station_id", "from_station_id"),
+    "origin": (
+        "origin_zone",
+        "origin_id",
+        "start_zone",
+        "PULocationID",
+        "start_station_id",
+        "start_station_code",
+        "from_station_id",
+    ),
     "destination": (
         "dest",
         "destination_zone",
@@ -73,6 +81,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
         "end_zone",
         "DOLocationID",
         "end_station_id",
+        "end_station_code",
         "to_station_id",
     ),
     "count": ("flow",),
@@ -80,6 +89,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
         "start_datetime",
         "started_at",
         "starttime",
+        "start_date",
         "trip_start_timestamp",
         "departure_time",
         "pickup_datetime",
@@ -140,4 +150,5 @@ def needed(recognized: Mapping[str, str], available: Sequence[str], *, by_zone: 
         raise InputError(what, "these trips have coordinates: use --grid in place of --zones")
     if not by_zone and all(name in recognized for name in ZONES):
         raise InputError(what, "these trips name zones: describe them with --zones FILE")
-    raise InputError(what, f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN")
+    zones = "" if by_zone else "; trips that name zones need --zones FILE"
+    raise InputError(what, f"map names with --columns, e.g. --columns {missing[0]}=YOUR_COLUMN{zones}")
