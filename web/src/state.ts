@@ -74,6 +74,8 @@ export interface Choices {
   mostTrips: number;
   step: string; // of the grid of trajectories
   minSamples: number;
+  pathMethod: string;
+  pathBudget: string; // largest share of samples left out, in percent
   variant: string;
   maxExtent: string;
   maxDuration: string;
@@ -183,6 +185,8 @@ export const CHOICES: Choices = {
   mostTrips: 4,
   step: '100m,1min',
   minSamples: 1,
+  pathMethod: 'glove',
+  pathBudget: '10',
   variant: 'strict',
   maxExtent: '',
   maxDuration: '',
@@ -323,6 +327,8 @@ function pathSettings(state: State) {
     step: state.step,
     min_samples: state.minSamples,
     k: Math.max(2, state.k),
+    method: state.pathMethod,
+    max_suppression: state.pathMethod === 'gather' ? Number(state.pathBudget) / 100 : null,
     variant: state.variant,
     max_extent: state.maxExtent || null,
     max_duration: state.maxDuration || null,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from flowveil._app.settings import DESCRIPTION, Asked, Placed, Text, read_by
+from flowveil._app.settings import DESCRIPTION, Asked, Placed, Share, Text, read_by
 from flowveil._app.telling import OUTPUT, Name, call, command_line, path_of
 from flowveil._options import DEFAULT_K, parse_bound, parse_epsilon, parse_users
-from flowveil._trajectories import parse_min_samples
+from flowveil._trajectories import GLOVE, parse_min_samples
 
 if TYPE_CHECKING:
     from flowveil._app.files import Files
@@ -61,7 +61,7 @@ class Noise(Placed):
 
 
 _PATH_NAMES = ("step", "min_samples", "bbox")
-_GROUP_NAMES = ("k", "variant", "max_extent", "max_duration")
+_GROUP_NAMES = ("k", "method", "max_suppression", "variant", "max_extent", "max_duration")
 
 
 class Paths(Asked):
@@ -70,6 +70,8 @@ class Paths(Asked):
     step: Text = "100m,1min"
     min_samples: Annotated[int, read_by(parse_min_samples)] = 1
     k: Annotated[int, read_by(parse_users)] = DEFAULT_K
+    method: Text = GLOVE
+    max_suppression: Share = None
     variant: Text = "strict"
     max_extent: Text | None = None
     max_duration: Text | None = None
