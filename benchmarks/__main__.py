@@ -20,6 +20,7 @@ NAMES = [
     "published",
     "claims",
     "questions",
+    "reading",
     "finest",
     "glove",
     "matrices",

@@ -35,7 +35,7 @@ LAYERS = [
     "_release",
     "_trajectories",
     "_matrices",
-    "_verify _reading _export _risk",
+    "_verify _export _risk",
     "_kinds",
     "_compare",
     "synthetic trajectories",

@@ -77,7 +77,7 @@ def test_equals_the_double_sum(data):
     release = make_release(areas, flows, **({"scale": scales} if noisy else {}))
 
     try:
-        found = fv.reconstruct(release, zone_table(zones))
+        found = fv.reconstruct(release, zone_table(zones), spread="even")
     except fv.InputError:
         inside = [
             max(overlap(areas[o], z) for z in zones) * max(overlap(areas[d], z) for z in zones) for o, d, _ in flows
@@ -107,7 +107,7 @@ def test_time_profiles():
     flows = [(0, 0, 40), (1, 0, 30), (0, 1, 20)]
     release = make_release([(0, 0, 4, 4), (0, 0, 2, 4)], flows, {"time": "hour-of-day"}, time=[8, 9, 9])
 
-    found = fv.reconstruct(release, zone_table([(0, 0, 2, 4), (2, 0, 4, 4)])).flows
+    found = fv.reconstruct(release, zone_table([(0, 0, 2, 4), (2, 0, 4, 4)]), spread="even").flows
 
     profile = {(row["origin"], row["destination"], row["time"]): row["trips"] for row in found.to_pylist()}
     assert found.column_names == ["origin", "destination", "time", "trips"]

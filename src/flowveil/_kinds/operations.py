@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
 from flowveil._export import export_release, find_format
-from flowveil._folder import Kind, check_kind, find_kind, find_release, read_manifest
+from flowveil._folder import NEEDS, Kind, check_kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
 from flowveil._options import check_path
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from flowveil._verify import TrajectoryVerification, Verification
 
 Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures | None]"  # by name
-
-# What not every kind of release can do: what a release must be for it, and what to do if it is not.
-_NEEDS = {
-    "export": ("a release of flows", "export it to csv, excel, datapackage or dcat"),
-    "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
-    "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
-    "beside": ("a release of flows between crowds", "name one that was made without noise"),
-}
 
 
 def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRelease:
@@ -87,7 +79,7 @@ def verify(
     given |= {"context": context, "sensitive": sensitive}
     options = check_options(check, kind, given)
     if beside is not None:
-        check_kind(beside, {Kind.FLOWS}, *_NEEDS["beside"])
+        check_kind(beside, *NEEDS["beside"])
     if trips is None and not kind.noisy:
         raise InputError("this release is checked against its trips", "give them with --against INPUT")
     proof: Verification | TrajectoryVerification = check(release, *(() if kind.noisy else (trips,)), **options)
@@ -142,27 +134,35 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     >>> sorted(path.name for path in written.path.iterdir())
     ['areas.geojson', 'flows.geojson']
     """
-    kinds = {Kind.FLOWS, Kind.NOISY_FLOWS} if find_format(to).flows else set(Kind)
-    kind, _ = read_manifest(release, kinds, *_NEEDS["export"])
+    kind, _ = read_manifest(release, *(NEEDS["export"] if find_format(to).flows else ()))
     return export_release(RECORDS[kind].read(release).files, to, path, overwrite=overwrite)
 
 
-def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) -> Reconstruction:
+def reconstruct(
+    release: str | Path | Release | NoisyRelease,
+    zones: ZonesLike,
+    *,
+    spread: str = "learned",
+    weights: ZonesLike | None = None,
+) -> Reconstruction:
     """Estimate the flows between zones from a release alone: public data in, public data out.
 
-    zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
-    spread evenly over both of its areas, so a pair of zones gets the product of the two overlaps. Steps of time and
+    zones: a table or file of zones with outlines (or with the ids of the release's own zones). spread: "learned", as a
+    model of all flows together expects, which also places what was left out; or "even", over the whole of both areas,
+    so that a pair of zones gets the product of the two overlaps. weights: a table or file of places with a column
+    `weight` (population, jobs), that trips are taken to go with where the release does not tell. Steps of time and
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
 
-    >>> fv.reconstruct("release", "zones.parquet").flows.column_names
+    >>> fv.reconstruct("release", "zones.parquet", spread="even").flows.column_names
     ['origin', 'destination', 'trips']
     """
     if isinstance(release, Release | NoisyRelease):
-        return reconstruct_flows(release, zones)
-    content, spread = _open(release, "reconstruct")
-    estimate: Reconstruction = spread(content, zones)
-    return estimate
+        files = release.files
+    else:
+        content, _ = _open(release, "reconstruct")
+        files = content.files
+    return reconstruct_flows(files, zones, spread=spread, weights=weights)
 
 
 def query(
@@ -200,6 +200,5 @@ def check_options(
 
 def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:  # as Record has it
     """Return a release and the function of an operation on it; raise InputError if its kind has none."""
-    able = {kind for kind, record in RECORDS.items() if getattr(record, operation) is not None}
-    kind, _ = read_manifest(release, able, *_NEEDS[operation])
+    kind, _ = read_manifest(release, *NEEDS[operation])
     return RECORDS[kind].read(release), getattr(RECORDS[kind], operation)
