@@ -12,6 +12,7 @@ NAMES = [
     "families",
     "hours",
     "steps",
+    "same_areas",
     "each",
     "targets",
     "people",

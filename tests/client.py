@@ -59,6 +59,7 @@ def read(folder: str | Path, table: pa.Table) -> float | None:
     assert_type(fv.export(folder, "geojson", "map"), fv.Export)
     estimate = fv.reconstruct(folder, table)
     assert_type(estimate, fv.Reconstruction)
+    assert_type(fv.register("releases.register", epsilon_budget=3), fv.Register)
     assert_type(estimate.share, float)
     return suppressed if isinstance(suppressed, float) else None
 

@@ -524,8 +524,10 @@ class TestJobs:
 
         job = app.wait(app.start("count", trips=app.upload(content.encode()).json()["id"], grid="h3:8"))
 
-        assert job["result"]["dropped"] == {"not a number": 1, "null coordinate": 1, "out of range": 30}
-        assert any("look exchanged" in note for note in job["result"]["notes"])
+        assert job["state"] == "failed"
+        assert "97% of the rows cannot be used" in job["error"]
+        assert "30 of 33 rows dropped: out of range" in job["error"]
+        assert "look exchanged" in job["hint"]
 
 
 def _running(app, job):

@@ -271,8 +271,11 @@ ZONE_FILES = {
         "same name",
         lambda f: with_zones(f, "zone_id,zone_id,lon,lat\n01,01,4,50\n", name="zones.csv"),
     ),
-    "no centroids for ward": ("no centroid", lambda f: with_zones(f, ZONES.drop_columns("lat"))),
-    "one centroid missing": ("no centroid", lambda f: with_zones(f, changed(ZONES, lat=[50.3, None]))),
+    "no centroids for ward": ("2 of 2 zones have no place", lambda f: with_zones(f, ZONES.drop_columns("lat"))),
+    "one centroid missing": (
+        "1 of 2 zones have no place: 02",
+        lambda f: with_zones(f, changed(ZONES, lat=[50.3, None])),
+    ),
     "centroids in meters": (
         "on the globe",
         lambda f: with_zones(f, changed(ZONES, lon=[5e5, 6e5], lat=[5.5e6, 5.6e6])),

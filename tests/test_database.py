@@ -90,7 +90,7 @@ def test_types_of_a_database(url):
     )
     trips = fv.read_trips(url, where="trip_id < 100", query=query)
 
-    flows = fv.build_flows(trips, "h3:5", unit="person")
+    flows = fv.build_flows(trips, "h3:5", unit="person", max_unusable=0.25)
 
     assert flows.provenance.rows == 100
     assert flows.provenance.dropped == {"null coordinate": 25}

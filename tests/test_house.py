@@ -25,7 +25,7 @@ LAYERS = [
     "_errors _arrays _compiled",
     "_options",
     "_folder _processes",
-    "_engine _noise _synthetic _charts",
+    "_engine _noise _synthetic _charts _equations _register",
     "_places _trips",
     "_times _remainders _fixes",
     "_flows",

@@ -54,7 +54,7 @@ def test_zones_and_counts(name):
     zones = pa.table({"zone_id": ids, "lon": [4.5, 4.6][: len(ids)], "lat": [50.3, 50.4][: len(ids)]})
     time = "1h" if "hour" in first else None
 
-    flows = fv.build_flows(FILES / f"{name}.csv", zones=zones, time=time)
+    flows = fv.build_flows(FILES / f"{name}.csv", zones=zones, time=time, max_unusable=1)
     table = {(o, d): n for o, d, n in pairs(flows, ids)}
 
     assert table[first["origin"], first["destination"]] == first.get("count", 2 if name == "divvy" else 1)
@@ -81,13 +81,13 @@ def test_points(name):
     lon, lat, end_lon, end_lat = FIRST[name]["point"]
 
     assert [float(row[trips.columns[end]]) for end in ENDS] == [lon, lat, end_lon, end_lat]
-    flows = fv.build_flows(trips, "h3:7", time="1h")
+    flows = fv.build_flows(trips, "h3:7", time="1h", max_unusable=1)
     assert flows.matrices["time"][0].as_py().isoformat().startswith(FIRST[name]["hour"])
 
 
 def test_rows_that_a_layout_cannot_use_are_counted():
     """An empty path has no ends, and less than half a trip is no trip: both are told."""
-    porto = fv.build_flows(FILES / "porto.csv", "h3:7")
+    porto = fv.build_flows(FILES / "porto.csv", "h3:7", max_unusable=1)
     zones = pa.table({"zone_id": ["n1", "s1", "w1"], "lon": [4.5, 4.6, 4.7], "lat": [50.3] * 3})
     matrix = fv.build_flows(FILES / "matrix.csv", zones=zones)
 

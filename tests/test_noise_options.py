@@ -40,6 +40,7 @@ VALUES = {  # of every option that may be refused; a flag has none
     "k_weight": "auto",
     "min_tiles": "2",
     "max_share": "0.5",
+    "max_unusable": "0.5",
     "sensitive": "clinics.csv",
     "sensitive_tiles": "7",
     "hide_choice": "0.5",

@@ -45,8 +45,8 @@ def zone_trips(origin, **columns):
 
 
 def zone_flows(trips, **options):
-    """Count trips between the three zones."""
-    return fv.build_flows(trips, zones=ZONES, hierarchy=["zone_id"], **options)
+    """Count trips between the three zones, however many of them are dirty."""
+    return fv.build_flows(trips, zones=ZONES, hierarchy=["zone_id"], **{"max_unusable": 1} | options)
 
 
 def pairs(flows):
@@ -287,7 +287,7 @@ class TestDirt:
         frame.loc[1, "end_lat"] = np.nan
         frame["who"] = [1, 2, np.nan]
 
-        flows = fv.build_flows(frame, "h3:8", unit="who")
+        flows = fv.build_flows(frame, "h3:8", unit="who", max_unusable=1)
 
         assert flows.total == 1
         assert flows.provenance.dropped == {"null coordinate": 1, "null unit": 1}
@@ -366,7 +366,7 @@ class TestDirt:
         """A row with several faults is dropped once."""
         table = points(2, start_lon=[None, 4.5], end_lat=[math.nan, 50.4], who=[None, "p"])
 
-        flows = fv.build_flows(table, "h3:8", unit="who", bbox="4,50,5,51")
+        flows = fv.build_flows(table, "h3:8", unit="who", bbox="4,50,5,51", max_unusable=1)
 
         assert flows.provenance.dropped == {"null coordinate": 1}
         assert flows.provenance.rows == 2
@@ -400,7 +400,8 @@ class TestZoneIds:
 
         for trip_type in (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.string()):
             ends = pa.array([1, 2, None], pa.int64()).cast(trip_type)
-            flows = fv.build_flows(pa.table({"origin": ends, "destination": ends}), zones=zones, hierarchy=["zone_id"])
+            trips = pa.table({"origin": ends, "destination": ends})
+            flows = fv.build_flows(trips, zones=zones, hierarchy=["zone_id"], max_unusable=1)
 
             assert pairs(flows) == {("1", "1"): 1, ("2", "2"): 1}
             assert flows.provenance.dropped == {"null zone": 1}
@@ -690,7 +691,7 @@ def test_words_for_nothing_are_not_a_person(tmp_path, nobody):
     header = "start_lon,start_lat,end_lon,end_lat,who\n"
     (tmp_path / "a.csv").write_text(f"{header}4.5,50.4,4.6,50.4,{nobody}\n4.5,50.4,4.6,50.4,anna\n", encoding="utf-8")
 
-    flows = fv.build_flows(tmp_path / "a.csv", "h3:8", unit="who")
+    flows = fv.build_flows(tmp_path / "a.csv", "h3:8", unit="who", max_unusable=1)
 
     assert flows.total == 1
     assert flows.provenance.dropped == {"null unit": 1}

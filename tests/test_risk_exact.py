@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil._cli import commands
-from flowveil._risk.exact.bounds import Bounds
-from flowveil._risk.exact.certain import find_told
-from flowveil._risk.exact.equations import Figures, list_figures, reduce_equations
+from flowveil._equations import Bounds, Figures, find_told, list_figures, reduce_equations
 from flowveil._risk.exact.layers import Layer
 from flowveil._risk.exact.painting import find_atoms
 from flowveil._risk.exact.persons import Persons
@@ -193,7 +191,7 @@ def test_atoms_are_those_of_all_cells(drawn):
 
     signs = {tuple(counted(figures, cell) for figures in drawn) for cell in CELLS}
     assert {tuple(atom) for atom in atoms.tolist()} == {sign for sign in signs if max(sign) >= 0}
-    for place, atoms_of in enumerate(list_figures(layers, atoms).atoms[: len(layers[0])]):
+    for place, atoms_of in enumerate(list_figures([layer.trips for layer in layers], atoms).atoms[: len(layers[0])]):
         assert (atoms[atoms_of, 0] == place).all()
 
 

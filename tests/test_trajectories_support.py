@@ -136,7 +136,7 @@ def test_a_wrong_support_is_refused(records, tmp_path, shift):
 def test_samples_as_they_were_merged(records, tmp_path):
     """Without reshape samples overlap, the manifest says so, and support is that of the rows."""
     cut = trajectories.anonymize(records, 3, bbox=PHONES_BBOX)
-    plain = trajectories.anonymize(records, 3, bbox=PHONES_BBOX, reshape=False)
+    plain = trajectories.anonymize(records, 3, bbox=PHONES_BBOX, reshape=False, caps="10km,1d", weights="2,1")
     folder = plain.write(tmp_path / "out")
 
     def overlaps(release):

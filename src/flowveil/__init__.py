@@ -22,11 +22,21 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
-    from flowveil._errors import FlowveilError, InputError, PromiseError, UnknownNameError, VerificationError
+    from flowveil._errors import (
+        DroppedRowsWarning,
+        FlowveilError,
+        FlowveilWarning,
+        ImplausiblePlacesWarning,
+        InputError,
+        LossWarning,
+        PromiseError,
+        UnknownNameError,
+        VerificationError,
+    )
     from flowveil._export import Export
     from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
-    from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
+    from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, sample, verify
     from flowveil._matrices import (
         Matrix,
         NoisyRelease,
@@ -38,7 +48,8 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reading import Reconstruction
+    from flowveil._reading import Answers, Reconstruction
+    from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
     from flowveil._trips import Layout, Trips, layouts, read_trips
@@ -49,11 +60,21 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
-        "_errors": ["FlowveilError", "InputError", "PromiseError", "UnknownNameError", "VerificationError"],
+        "_errors": [
+            "DroppedRowsWarning",
+            "FlowveilError",
+            "FlowveilWarning",
+            "ImplausiblePlacesWarning",
+            "InputError",
+            "LossWarning",
+            "PromiseError",
+            "UnknownNameError",
+            "VerificationError",
+        ],
         "_export": ["Export"],
         "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
-        "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
+        "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "sample", "verify"],
         "_matrices": [
             "Matrix",
             "NoisyRelease",
@@ -65,7 +86,8 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reading": ["Reconstruction"],
+        "_reading": ["Answers", "Reconstruction"],
+        "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
         "_trips": ["Layout", "Trips", "layouts", "read_trips"],
@@ -90,20 +112,26 @@ else:
 
 
 __all__ = [
+    "Answers",
     "Comparison",
+    "DroppedRowsWarning",
     "Export",
     "Finding",
     "Flows",
     "FlowveilError",
+    "FlowveilWarning",
     "Frontier",
+    "ImplausiblePlacesWarning",
     "InputError",
     "Layout",
+    "LossWarning",
     "MadeTrips",
     "Matrix",
     "Method",
     "NoisyRelease",
     "PromiseError",
     "Reconstruction",
+    "Register",
     "Release",
     "Risk",
     "Trips",
@@ -129,8 +157,10 @@ __all__ = [
     "read_release",
     "read_trips",
     "reconstruct",
+    "register",
     "report",
     "risk",
+    "sample",
     "synthetic",
     "trajectories",
     "verify",

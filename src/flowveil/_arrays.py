@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import TypeIs
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
@@ -26,6 +27,24 @@ class ArrowTable(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return a capsule with a stream of the rows."""
+
+
+class GeoFrame(ArrowTable, Protocol):
+    """A frame of geopandas, which Arrow cannot read as it is: shapes are objects of Python."""
+
+    geometry: Any  # the column of shapes that is active
+    crs: Any  # None, or what its coordinates are
+
+    def to_wkb(self) -> ArrowTable:
+        """Return the frame with shapes as bytes."""
+
+    def to_crs(self, crs: str) -> GeoFrame:
+        """Return the frame in other coordinates."""
+
+
+def is_geo_frame(source: object) -> TypeIs[GeoFrame]:
+    """Whether this is a frame with shapes; whoever has one has geopandas, which need not be imported here."""
+    return all(hasattr(source, name) for name in ("__arrow_c_stream__", "to_wkb", "to_crs")) and hasattr(source, "crs")
 
 
 def texts(column: Column | ChunkedColumn) -> list[str]:

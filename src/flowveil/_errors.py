@@ -5,11 +5,17 @@ FlowveilError
 │   └── UnknownNameError  a name that does not exist, with those that do
 └── PromiseError          the promise cannot be kept (exit code 1)
     └── VerificationError a written release does not hold what it promises
+
+FlowveilWarning               what Python is told by `warnings`, and the terminal as `note:` or `warning:`
+├── DroppedRowsWarning        rows that cannot be used are in no flow
+├── ImplausiblePlacesWarning  trips lie where hardly anybody lives, or far from all others
+└── LossWarning               a result was made, and much was lost
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -52,7 +58,7 @@ class FlowveilError(Exception):
         >>> fv.InputError("no trips", "give them with --against INPUT").with_keywords()[1]
         'give them with trips=INPUT'
         """
-        return _OPTION.sub(_keyword, self.message), _OPTION.sub(_keyword, self.hint)
+        return in_keywords(self.message), in_keywords(self.hint)
 
     def __reduce__(self) -> tuple[Callable[..., FlowveilError], tuple[type[FlowveilError], str, str]]:
         # So that it can be sent to another process: subclasses are made from other arguments.
@@ -117,6 +123,59 @@ class VerificationError(PromiseError):
     ...     print(error.message.partition(" (")[0])
     the flow 871fa6321ffffff
     """
+
+
+class FlowveilWarning(UserWarning):
+    """What a user of Python should hear though a result was made.
+
+    >>> issubclass(fv.DroppedRowsWarning, fv.FlowveilWarning)
+    True
+    """
+
+
+class DroppedRowsWarning(FlowveilWarning):
+    """Rows of the input cannot be used: they are in no flow.
+
+    >>> import pyarrow as pa, warnings
+    >>> trips = pa.table({"start_lon": [4.5] * 9, "start_lat": [50.4] * 9, "end_lon": [4.6] * 9,
+    ...                   "end_lat": [50.5] * 8 + [None]})
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always")
+    ...     flows = fv.build_flows(trips)
+    >>> print(heard[0].message, flows.dropped)
+    1 of 9 rows dropped: null coordinate {'null coordinate': 1}
+    """
+
+
+class ImplausiblePlacesWarning(FlowveilWarning):
+    """Trips lie where hardly anybody lives, or far from all others: columns may be exchanged.
+
+    >>> import warnings
+    >>> swapped = {"start_lon": "start_lat", "start_lat": "start_lon", "end_lon": "end_lat", "end_lat": "end_lon"}
+    >>> with warnings.catch_warnings(record=True) as heard:
+    ...     warnings.simplefilter("always")
+    ...     flows = fv.build_flows(fv.read_trips("trips.parquet", swapped), "h3:7")
+    >>> heard[0].category.__name__
+    'ImplausiblePlacesWarning'
+    """
+
+
+class LossWarning(FlowveilWarning):
+    """A release was made, but it lost far more than usual, at all or in some of its groups.
+
+    >>> issubclass(fv.LossWarning, UserWarning)
+    True
+    """
+
+
+def warn(text: str, category: type[FlowveilWarning]) -> None:
+    """Let Python warn whoever called a function of flowveil, in words of Python."""
+    warnings.warn(in_keywords(text), category, stacklevel=3)
+
+
+def in_keywords(text: str) -> str:
+    """Return text with the names of keywords in the place of options of the command line."""
+    return _OPTION.sub(_keyword, text)
 
 
 def _keyword(match: re.Match[str]) -> str:

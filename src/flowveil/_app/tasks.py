@@ -81,7 +81,7 @@ class Tasks:
             "dropped": story.dropped,
             "outside_bbox": story.outside_bbox,
             "unknown_zones": len(story.unknown_zones),
-            "notes": [in_words(note) for note in story.notes],
+            "notes": [in_words(note) for note in (*story.notes, *story.doubts)],
             "trips": flows.total,
             "pairs": len(flows),
             "persons": None if flows.people is None else int(flows.people.person.max()) + 1,

@@ -39,6 +39,7 @@ _WORDS = {
     "master": _ONLY_TYPED.format("a cluster"),
     "max-suppression": "the slider",
     "max-trips-per-person": "trips of a person that count",
+    "max-unusable": _ONLY_TYPED.format("a larger share of unusable rows"),
     "memory": _ONLY_TYPED.format("the memory allowed"),
     "method": "the method",
     "min-samples": "the fewest samples of a person",

@@ -21,6 +21,7 @@ from flowveil._cli.options import (
     Ground,
     Output,
     Overwrite,
+    RegisterFile,
     RemaindersFlag,
     Report,
     SensitiveFile,
@@ -121,6 +122,10 @@ def anonymize(
     areas_from: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Use the areas of this earlier release, to compare with it.")
     ] = None,
+    same_areas: Annotated[
+        bool, typer.Option("--same-areas", help="Choose areas for all steps of time and groups at once, to compare.")
+    ] = False,
+    register: RegisterFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Turn trips into flows that are safe to publish."""
@@ -140,6 +145,7 @@ def anonymize(
         "hide_choice": hide_choice,
         "beside": beside,
         "areas_from": areas_from,
+        "same_areas": same_areas,
     }
     options, said = given(trips, demand, noise), given(description)
     if name := choose_noise(demand.method, noise.epsilon, options):
@@ -148,7 +154,14 @@ def anonymize(
         counting = {option: value for option, value in options.items() if option not in _OF_NOISE}
         with progress() as doing:
             noisy = fv.add_noise(
-                trips.source, name, noise.epsilon or 0.0, options=demand.option, tell=doing, **counting, **said
+                trips.source,
+                name,
+                noise.epsilon or 0.0,
+                options=demand.option,
+                register=register,
+                tell=doing,
+                **counting,
+                **said,
             )
             folder = noisy.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
         for text in noisy.audit["notes"]:
@@ -181,9 +194,11 @@ def anonymize(
         flows = trips.flows(doing.rows, **crowds)
         parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""
         doing(f"anonymizing {flows.total:,} trips{parts} with {demand.method}")
-        release = fv.anonymize(flows, engine=trips.engine, master=trips.master, **keywords, **said)
+        release = fv.anonymize(flows, engine=trips.engine, master=trips.master, register=register, **keywords, **said)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
+    for text in register_notes(release):
+        note(text)
     _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
 
 
@@ -191,6 +206,11 @@ def _end(text: str, folder: Path, private: Sequence[str] = ()) -> None:
     typer.echo(text)
     names = " and ".join(f"{folder.name}{ending}" for ending in (".audit.json", *private))
     typer.echo(f"wrote {folder.name}/ (safe to publish) and {names} (private) in {folder.parent}")
+
+
+def register_notes(release: fv.Release) -> list[str]:
+    """Return what a register had to say of a release."""
+    return [] if release.entry is None else list(release.entry.notes)
 
 
 def summary(flows: fv.Flows, release: fv.Release) -> str:

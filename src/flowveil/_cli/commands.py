@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+import warnings
 from typing import Any
 
 import typer
@@ -20,15 +21,17 @@ from flowveil._cli import (
     methods,
     query,
     reconstruct,
+    register,
     report,
     risk,
+    sample,
     serve,
     trajectories,
     trips,
     verify,
 )
 from flowveil._cli.entry import show_version
-from flowveil._errors import FlowveilError
+from flowveil._errors import FlowveilError, FlowveilWarning
 
 app = typer.Typer(
     name="flowveil",
@@ -50,6 +53,8 @@ app.command("layouts")(layouts.layouts)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("register")(register.register)
+app.command("sample")(sample.sample)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)
@@ -76,8 +81,10 @@ def _options(
 def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
     """Run the command line and return its exit code."""
     try:
-        command = typer.main.get_command(app)
-        code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FlowveilWarning)  # commands tell them as notes
+            command = typer.main.get_command(app)
+            code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except _BAD_USAGE as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_type_hints
 import typer
 
 import flowveil as fv
-from flowveil._cli.terminal import note
+from flowveil._cli.terminal import note, warn
 from flowveil._engine import DUCKDB, QuerySource, describe_input, open_source
 from flowveil._errors import InputError
 from flowveil._folder import read_audit, remembered
@@ -23,6 +23,7 @@ from flowveil._options import (
     parse_k,
     parse_k_weight,
     parse_max_share,
+    parse_max_unusable,
     parse_min_tiles,
 )
 from flowveil._release import DEFAULT_METHOD
@@ -52,6 +53,12 @@ WHOLE, NUMBER = "<int>", "<float>"
 Against = Annotated[str, typer.Option("--against", metavar="INPUT", help="The trips the release was made from.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
+RegisterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--register", metavar="FILE", help="Private register of all releases of this source: check and enter."
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release that is already there.")]
 OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already there.")]
 Report = Annotated[bool, typer.Option("--report", help="Add report.html: a map and figures, safe to publish.")]
@@ -153,11 +160,20 @@ class TripOptions(WrittenOptions):
     where: Where = None
     bbox: Annotated[str | None, typer.Option(metavar="W,S,E,N", help="Keep trips with both ends inside.")] = None
     strict: Annotated[bool, typer.Option("--strict", help="Fail on rows that cannot be used.")] = False
+    max_unusable: Annotated[
+        float | None,
+        number(
+            parse=parse_max_unusable,
+            metavar=NUMBER,
+            help="Largest share of rows that may be dropped as unusable (default 0.2).",
+        ),
+    ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
-    time: Annotated[str | None, typer.Option(help="One matrix a step: 15min, 1h, 1d, hour-of-day or hour-of-week.")] = (
-        None
-    )
+    time: Annotated[
+        str | None,
+        typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
+    ] = None
     time_hierarchy: Annotated[
         str | None,
         typer.Option(metavar="LEVELS", help="Generalize time like places, e.g. '1h<part-of-day<day' (mosaic)."),
@@ -199,6 +215,7 @@ class TripOptions(WrittenOptions):
             timezone=self.timezone,
             by=() if self.by is None else self.by,
             strict=self.strict,
+            max_unusable=self.max_unusable,
             memory=self.memory,
             engine=self.engine,
             master=self.master,
@@ -208,6 +225,8 @@ class TripOptions(WrittenOptions):
         )
         for text in flows.provenance.notes:
             note(text)
+        for text in flows.provenance.doubts:
+            warn(text)
         if self.unit is None:
             note("k counts trips, since no --unit was given: one person may have made all trips of a flow")
         return flows

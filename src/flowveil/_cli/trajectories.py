@@ -21,6 +21,7 @@ from flowveil._cli.options import (
     Ground,
     Output,
     Overwrite,
+    RegisterFile,
     ReleaseFolder,
     Report,
     Where,
@@ -42,8 +43,13 @@ from flowveil._trajectories import (
     parse_grouping,
     parse_ks,
     parse_min_samples,
+    parse_periods,
 )
 
+Towers = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Towers (tower, lon, lat): samples then name a tower in place of coordinates."),
+]
 Plots = Annotated[Path | None, typer.Option("--plots", metavar="DIR", help="Draw SVG plots into this folder.")]
 OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots that are already there.")]
 
@@ -59,7 +65,11 @@ class SampleOptions:
     """Which samples, and the grid they are put on."""
 
     source: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files.")
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Samples (user, lon, lat, time): CSV, Parquet or Arrow files, or a folder of cab files.",
+        ),
     ]
     bbox: Annotated[
         str | None, typer.Option(metavar="W,S,E,N", help="A public box, in degrees; samples outside are dropped.")
@@ -76,32 +86,50 @@ class SampleOptions:
     ] = 1
     columns: Columns = None
     where: Where = None
+    towers: Towers = None
     memory: Annotated[
         str | None, typer.Option(help="Memory, e.g. 2GB: keep all stretches if they fit, else lists of neighbors.")
     ] = None
 
-    def read(self) -> paths.Trajectories:
+    def read(self, cut: CutOptions | None = None) -> paths.Trajectories:
         """Read the samples; tell what was dropped."""
         trajectories = paths.read_trajectories(
             self.source,
             self.bbox,
             columns=self.columns,
             where=self.where,
+            towers=self.towers,
             step=self.step,
             caps=self.caps,
             weights=self.weights,
             min_samples=self.min_samples,
             memory=self.memory,
+            cut_into=cut.cut_into if cut else None,
+            timezone=cut.timezone if cut else None,
         )
         for text in trajectories.notes:
             note(text)
         return trajectories
 
 
+@dataclass(frozen=True)
+class CutOptions:
+    """Whether long trajectories are cut."""
+
+    cut_into: Annotated[
+        str | None,
+        typer.Option(metavar="PERIOD", help="Make a trajectory of each day or week of a user: day or week."),
+    ] = None
+    timezone: Annotated[
+        str | None, typer.Option(metavar="ZONE", help="Where days begin, e.g. Europe/Brussels; default UTC.")
+    ] = None
+
+
 @app.command("anonymize")
-@takes(SampleOptions, DescriptionOptions)
+@takes(SampleOptions, CutOptions, DescriptionOptions)
 def anonymize(
     samples: SampleOptions,
+    cut: CutOptions,
     description: DescriptionOptions,
     output: Output,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
@@ -117,6 +145,7 @@ def anonymize(
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
+    register: RegisterFile = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Merge trajectories with GLOVE until at least k users share each."""
@@ -131,12 +160,13 @@ def anonymize(
         "memory": samples.memory,
     }
     parse_grouping(k, **keywords)
+    parse_periods(cut.cut_into, cut.timezone)
     said = given(description)
     parse_description(said, has_unit=True)
     with progress() as doing:
         doing("reading")
-        data = samples.read()
-        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
+        data = samples.read(cut)
+        release = paths.anonymize(data, k, register=register, tell=doing, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
@@ -151,13 +181,14 @@ def verify(
     against: Against,
     columns: Columns = None,
     where: Where = None,
+    towers: Towers = None,
     context: ContextFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every promise of a release on the samples it was made from; exit 0 only if all hold."""
     with progress() as doing:
         doing("checking every promise")
-        result = paths.verify(folder, against, columns=columns, where=where, context=context)
+        result = paths.verify(folder, against, columns=columns, where=where, towers=towers, context=context)
     if as_json:
         numbers = {"groups": result.groups, "users": result.users}
         told = {"where": result.where, "columns": result.columns}
@@ -171,9 +202,10 @@ def verify(
 
 
 @app.command("gap")
-@takes(SampleOptions)
+@takes(SampleOptions, CutOptions)
 def gap(
     samples: SampleOptions,
+    cut: CutOptions,
     k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
     plots: Plots = None,
@@ -184,7 +216,7 @@ def gap(
     _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("reading")
-        gaps = paths.gap(samples.read(), k, generalize=generalize, tell=doing)
+        gaps = paths.gap(samples.read(cut), k, generalize=generalize, tell=doing)
         figures = gaps.figures()
     _draw(plots, gaps.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
@@ -196,6 +228,7 @@ def evaluate(
     against: Against,
     columns: Columns = None,
     where: Where = None,
+    towers: Towers = None,
     timezone: Annotated[str, typer.Option(help="Where nights and working hours are, e.g. Europe/Brussels.")] = "UTC",
     plots: Plots = None,
     overwrite: OverwritePlots = False,
@@ -206,7 +239,7 @@ def evaluate(
     with progress() as doing:
         doing("measuring")
         tell_input(folder, columns, where)
-        measured = paths.evaluate(folder, against, columns=columns, where=where, timezone=timezone)
+        measured = paths.evaluate(folder, against, columns=columns, where=where, towers=towers, timezone=timezone)
         figures = measured.figures()
     _draw(plots, measured.pictures() if plots else {}, overwrite=overwrite)
     _tell(figures, as_json)
@@ -257,9 +290,12 @@ def _tell(figures: Mapping[str, object], as_json: bool) -> None:
 
 def _summary(release: paths.TrajectoryRelease) -> str:
     facts = release.audit
+    period = release.manifest["promise"].get("cut_into")
+    lost = f"{facts['suppressed_trajectories']:,} of {facts['trajectories']:,} {period}s of users suppressed\n"
+    cut = "" if period is None else lost
     return (
         f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
-        f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n"
+        f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n{cut}"
         f"{facts['suppressed_rows'] / facts['rows']:.2%} of {facts['rows']:,} samples suppressed;"
         f" unsupported {facts['unsupported']:.1%} (members who were not seen in a sample)\n"
         f"promise: {release.manifest['promise_text']}"

@@ -5,11 +5,13 @@ from flowveil._engine.condition import Condition, check_condition, describe_inpu
 from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
+from flowveil._engine.known_ids import names_any
+from flowveil._engine.marking import MarkedRows, read_marked
 from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import PointCounts, count_points
 from flowveil._engine.reading import Reading, ReadingOptions, parse_reading
-from flowveil._engine.rows import Request
+from flowveil._engine.rows import LESS_THAN_HALF, Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
 from flowveil._engine.sorted_samples import SortedSamples, UserSamples, sort_samples
@@ -27,6 +29,7 @@ from flowveil._engine.spark_crowds import Cluster
 
 __all__ = [
     "DUCKDB",
+    "LESS_THAN_HALF",
     "SAMPLE_COLUMNS",
     "SPARK",
     "WEIGHT_UNIT",
@@ -36,6 +39,7 @@ __all__ = [
     "Derived",
     "FileSource",
     "Labels",
+    "MarkedRows",
     "Nodes",
     "PointCounts",
     "QuerySource",
@@ -58,8 +62,10 @@ __all__ = [
     "describe_input",
     "fingerprint",
     "first_rows",
+    "names_any",
     "open_source",
     "parse_reading",
+    "read_marked",
     "read_points",
     "read_samples",
     "scan",

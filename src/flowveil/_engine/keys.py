@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._arrays import texts, whole_numbers
+from flowveil._engine.marks import mark_sql, marked_by
 from flowveil._engine.rows import inside_sql, problem_sql, rows_sql
 from flowveil._processes import work_ahead
 
@@ -59,12 +60,14 @@ def key_columns(request: Request) -> list[str]:
 
 
 def key_schema(request: Request) -> pa.Schema:
-    """Return the columns of `key_batches`: keys, then person, trips and weight, each if it was asked for."""
+    """Return the columns of `key_batches`: keys, then person, trips, weight and marks, each if it was asked for."""
     kinds: dict[str, pa.DataType] = {"time": pa.int64(), "origin": pa.uint64(), "destination": pa.uint64()}
     columns = [(name, kinds.get(name, pa.string())) for name in key_columns(request)]
     asked = {"person": request.unit, "trips": request.count, "weight": request.weight}
     others: dict[str, pa.DataType] = {"person": pa.string(), "trips": pa.int64(), "weight": pa.int64()}
-    return pa.schema([*columns, *((name, others[name]) for name, column in asked.items() if column)])
+    marks: list[tuple[str, pa.DataType]] = [("mark", pa.uint64()), ("owner", pa.uint64())] if request.secret else []
+    marks += [("stamp", pa.int64())] if request.stamp else []
+    return pa.schema([*columns, *((name, others[name]) for name, column in asked.items() if column), *marks])
 
 
 def key_batches(
@@ -110,6 +113,10 @@ def _sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
         box = request.bbox or _WORLD
         columns += [f"{inside_sql(box)} AS inside", f"{inside_sql(box, swapped=True)} AS inside_swapped"]
         columns.append("decimal_comma")
+    if request.stamp:
+        columns.append("stamp")
+    if request.secret:
+        columns += [f"{mark_sql(request.secret, known)} AS {name}" for name, known in marked_by(request).items()]
     rows = f"SELECT *, {problem_sql(request)} AS problem FROM ({rows_sql(con, request)})"
     return f"SELECT {', '.join(columns)} FROM ({rows})"
 

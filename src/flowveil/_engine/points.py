@@ -91,7 +91,11 @@ def _register_tile(con: duckdb.DuckDBPyConnection, request: Request, index: Call
 def _points_sql(
     rows: str, request: Request, axes: list[str], bbox: BoundingBox | None, cells: int | Callable[..., Column]
 ) -> str:
-    if bbox is None:
+    if bbox is None and not request.by_zone:
+        number = _tiles_sql(axes)
+        outside = " OR ".join(f"tile({lon}, {lat}) IS NULL" for lon, lat in zip(axes[::2], axes[1::2], strict=True))
+        problem = f"coalesce({problem_sql(request)}, CASE WHEN {outside} THEN '{request.nowhere}' END)"
+    elif bbox is None:
         number = ", ".join(f"TRY_CAST(tile({axis}) AS BIGINT) AS {_tile(axis)}" for axis in axes)
         outside = " OR ".join(f"tile({axis}) IS NULL" for axis in axes)
         problem = f"coalesce({problem_sql(request)}, CASE WHEN {outside} THEN '{UNKNOWN}' END)"

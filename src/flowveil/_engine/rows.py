@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside the bbox"
 BAD_WEIGHT = "bad weight"
+LESS_THAN_HALF = "less than half a trip"
 _LARGEST_WEIGHT = 1e9  # people one person may stand for; keeps sums in millionths within 64 bits
 _LARGEST_COUNT = 1e12  # trips of one row; keeps sums within 64 bits
 _BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
@@ -43,6 +44,8 @@ class Request:
     by: tuple[str, ...] = ()  # columns of groups
     reading: Reading = field(default_factory=Reading)  # how values are written
     nowhere: str = "out of reach of the grid"  # why a place with coordinates has no tile
+    stamp: str | None = None  # column of time that rows are marked by, whether time is cut or not
+    secret: bytes | None = None  # what rows and persons are marked with, where marks are wanted
 
     @property
     def by_zone(self) -> bool:
@@ -52,7 +55,7 @@ class Request:
     @property
     def named(self) -> list[str]:
         """All columns that are wanted, apart from those in `where`."""
-        single = (self.count, self.unit, self.weight, self.time)
+        single = (self.count, self.unit, self.weight, self.time, self.stamp)
         return list(dict.fromkeys([*self.columns.values(), *filter(None, single), *self.by]))
 
 
@@ -61,8 +64,8 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
 
     Columns: for coordinates null_NAME (nothing is written), NAME (double, null where it is no number) and decimal_comma
     (one is written like 4,5); for zones NAME (text); unit (text); weight and count (double); time (microseconds since
-    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); by_0 and so on (text),
-    each only if it was asked for.
+    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); stamp (like time); by_0
+    and so on (text), each only if it was asked for.
     """
     named = request.named
     table = relation(con, request.source, named)
@@ -86,8 +89,7 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
             parts.append(f"{_number(written[number_column], kind[number_column], reading.decimal)} AS {name}")
-    if request.time:
-        parts += _time(written[request.time], kind[request.time], request.time, reading.time_format)
+    parts += _times(request, written, kind)
     parts += [f"{_text(written[column], kind[column])} AS by_{number}" for number, column in enumerate(request.by)]
     condition = f" WHERE ({request.where})" if request.where else ""
     rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
@@ -156,11 +158,22 @@ def _trimmed(text: str) -> str:
     return f"CASE WHEN {bare} THEN {text} ELSE nullif(trim({text}, {_BLANKS}), '') END"
 
 
-def _time(value: str, kind: str, column: str, time_format: str | None) -> list[str]:
+def _times(request: Request, written: dict[str, str], kind: dict[str, str]) -> list[str]:
+    """Return the time of a row and whether it is in UTC, and the time that it is marked by, each if it is wanted."""
+    wanted = [(request.time, ("time", "aware")), (request.stamp, ("stamp",))]
+    parts = []
+    for column, names in wanted:
+        if column:
+            sql = _time(written[column], kind[column], column, request.reading.time_format)
+            parts += [f"{value} AS {name}" for value, name in zip(sql, names, strict=False)]
+    return parts
+
+
+def _time(value: str, kind: str, column: str, time_format: str | None) -> tuple[str, str]:
     """Return a time as microseconds since 1970, and whether these are in UTC."""
     text = _trimmed(value) if kind == "VARCHAR" else f"CAST({value} AS VARCHAR)"
     moment, aware = time_sql(text, value, kind, column, time_format)
-    return [f"{usable_sql(moment)} AS time", f"{aware} AS aware"]
+    return usable_sql(moment), aware
 
 
 def _person(text: str) -> str:
@@ -185,7 +198,7 @@ def problem_sql(request: Request) -> str:
     cases = _zone_cases(request) if request.by_zone else _coordinate_cases(request)
     if request.count:
         if request.count in {column.name for column in request.source.derived}:  # from a number with decimals
-            cases.append(("count = 0", "less than half a trip"))
+            cases.append(("count = 0", LESS_THAN_HALF))
         good = f"isfinite(count) AND count BETWEEN 1 AND {_LARGEST_COUNT} AND count = floor(count)"
         cases.append((f"NOT coalesce({good}, false)", "bad count"))
     if request.unit:

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
+import shapely
 
+from flowveil._arrays import GeoFrame, is_geo_frame
 from flowveil._engine.cab_files import CABS, is_cab_file
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._engine.open_matrix import read_matrices
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 _ENDINGS = {".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _ENDINGS |= {".arrow": "arrow", ".feather": "arrow", ".omx": "matrices"}
 _ONE_TYPE = "every column needs one type; turn ids into text"
+_LINE = 1  # what shapely calls the kind
 _DATABASES = ("postgresql://", "postgres://")
 _FORMATS = (
     "trips are CSV, Parquet, Arrow or Open Matrix files (.csv, .txt, .tsv, .csv.gz, .zip, .parquet, .arrow, .omx),"
@@ -157,12 +161,27 @@ def _table(source: object) -> pa.Table:
         source = source.collect()
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
         try:
-            return pa.table(source)
+            return _without_shapes(source) if is_geo_frame(source) else pa.table(source)
         except (pa.ArrowException, TypeError):  # whose text would show values
             raise InputError(
                 f"a column of the {type(source).__name__} holds values of several types", _ONE_TYPE
             ) from None
     raise InputError(f"trips cannot be read from a {type(source).__name__}", _FORMATS)
+
+
+def _without_shapes(frame: GeoFrame) -> pa.Table:
+    """Return a frame of geopandas without its shapes; of lines, both ends, in degrees, unless columns have them."""
+    table = pa.table(frame.to_wkb())
+    shapes = frame.geometry if frame.crs is None else frame.to_crs("EPSG:4326").geometry
+    lines = np.asarray(shapes.to_numpy(), object)
+    if not (there := ~shapely.is_missing(lines)).any() or (shapely.get_type_id(lines[there]) != _LINE).any():
+        return table.drop_columns([shapes.name])
+    for end, place in (("start", 0), ("end", -1)):
+        points = shapely.get_point(lines, place)
+        for axis, values in (("lon", shapely.get_x(points)), ("lat", shapely.get_y(points))):
+            if f"{end}_{axis}" not in table.column_names:
+                table = table.append_column(f"{end}_{axis}", pa.array(values, pa.float64(), mask=np.isnan(values)))
+    return table.drop_columns([shapes.name])
 
 
 def _files(patterns: list[str], reading: Reading) -> Source:

@@ -160,7 +160,7 @@ def several_weights(request: Request) -> InputError:
     """Return what is said of a person whose trips do not all have the same weight."""
     return InputError(
         f"a value of {request.unit!r} has several values of {request.weight!r}",
-        "a person has one weight; average it first, or leave out the unit",
+        "a person stands for as many people on every trip: give each one weight, e.g. the mean of the person's rows",
     )
 
 

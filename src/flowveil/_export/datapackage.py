@@ -24,7 +24,8 @@ _MEANINGS = {
     "destination": "id of the area where trips end",
     "origin_name": "name of that area",
     "destination_name": "name of that area",
-    "time": "beginning of the step of time: a moment in UTC, or the hour of a day or week",
+    "time": "beginning of the step of time: a moment in UTC, or the hour of a day or week, or the kind of day: 0 is "
+    "weekdays, 1 is weekends or Saturdays, 2 is Sundays",
     "time_end": "end of the step of time, in UTC",
     "trips": "number of trips of the flow",
     "persons": "number of different persons (values of the unit) of the flow",

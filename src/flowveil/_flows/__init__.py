@@ -4,12 +4,14 @@ from flowveil._engine import WEIGHT_UNIT
 from flowveil._flows.build import build_flows, make_request
 from flowveil._flows.crowds import Crowds
 from flowveil._flows.flows import Flows, Provenance, add_by_group, check_flows
+from flowveil._flows.marked import MarkedTrips, mark_trips
 from flowveil._flows.people import Measures, People, least_weight
 
 __all__ = [
     "WEIGHT_UNIT",
     "Crowds",
     "Flows",
+    "MarkedTrips",
     "Measures",
     "People",
     "Provenance",
@@ -18,4 +20,5 @@ __all__ = [
     "check_flows",
     "least_weight",
     "make_request",
+    "mark_trips",
 ]

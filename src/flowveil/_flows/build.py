@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flowveil._engine import DUCKDB, Request, check_engine, counting
-from flowveil._errors import InputError
+from flowveil._errors import DroppedRowsWarning, ImplausiblePlacesWarning, InputError, warn
 from flowveil._flows.assemble import assemble, count_crowds, grow_trees
 from flowveil._flows.flows import Flows, Provenance
 from flowveil._flows.matrices import check_groups
-from flowveil._flows.notes import check_counted, notes
+from flowveil._flows.notes import check_counted, dropped_text, notes, unasked
+from flowveil._flows.plausible import doubts
 from flowveil._options import (
     AUTO,
     check_flag,
@@ -19,12 +20,13 @@ from flowveil._options import (
     parse_choice,
     parse_k,
     parse_k_weight,
+    parse_max_unusable,
     parse_memory,
     parse_names,
 )
-from flowveil._places import choose_places, path_of
+from flowveil._places import Zones, choose_places, path_of
 from flowveil._times import parse_hierarchy, parse_steps
-from flowveil._trips import Trips, needed, read_trips
+from flowveil._trips import IN_NO_ZONE, Trips, check_used, find_ends, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,6 +55,7 @@ def build_flows(
     timezone: str | None = None,
     by: str | Sequence[str] = (),
     strict: bool = False,
+    max_unusable: float | None = None,
     memory: str | int | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
@@ -72,11 +75,14 @@ def build_flows(
     nested, else h3, quadtree or ward.
     bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
-    time: cut time into steps (15min, 1h, 1d, hour-of-day, hour-of-week), each with a matrix of its own; or
+    time: cut time into steps (15min, 1h, 1d, week, month, hour-of-day, hour-of-week, weekday-weekend,
+    day-type), each with a matrix of its own; or
     time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
     timezone: whose clock cuts time, e.g. "Europe/Rome"; by default as written, or UTC. by: columns of groups, each
     with a matrix of its own, as a list or a text with commas between them.
-    strict: raise on rows that cannot be used in place of dropping and counting them.
+    strict: raise on rows that cannot be used in place of dropping and counting them. max_unusable: raise if they are
+    more than this share of all rows (default 0.2); rows that are dropped are told by a DroppedRowsWarning, and by
+    `Flows.dropped`. Trips that lie where hardly anybody lives get an ImplausiblePlacesWarning.
     memory: what may be used, e.g. "2GB", or in bytes: reading spills to disk beyond it, and flows that would not fit
     are refused.
     engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
@@ -96,22 +102,29 @@ def build_flows(
     levels, steps = _parse_time(time, time_hierarchy, timezone)
     groups = parse_names(by, "by")
     check_engine(engine, master)
-    check_flag(strict, "strict")
+    most = _parse_unusable(strict, max_unusable)
     k, k_weight = _parse_crowds(k, k_weight, levels)
     table = trips if isinstance(trips, Trips) else read_trips(trips)
     ground = choose_places(grid, zones, hierarchy, crs, box, table.mapping, zone_name, places)
+    check_used(table.mapping, by_zone=ground.by_zone)
     check_groups(groups, table.available, unit)
     request = make_request(table, ground, unit, weight, box)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
     index, stay = None if steps is None else steps.index, k is not None
     rows = counting(request, ground.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
-    flows, counted = _count(rows, request, ground, (levels, steps), (k, k_weight), strict=strict)
+    flows, counted = _count(rows, request, ground, (levels, steps), (k, k_weight), most)
     path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
     typed = Provenance(
         zones=path, places=path_of(places), unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups
     )
     typed = replace(typed, time_hierarchy=None if levels is None else levels.text)
-    return replace(flows, memory=allowed, provenance=_remember(typed, table, request, counted, ground))
+    typed = replace(typed, notes=() if grid is not None else unasked(table, ground))
+    story = replace(_remember(typed, table, request, counted, ground), doubts=doubts(flows))
+    if counted.dropped:
+        warn(dropped_text(counted), DroppedRowsWarning)
+    for doubt in story.doubts:
+        warn(doubt, ImplausiblePlacesWarning)
+    return replace(flows, memory=allowed, provenance=story)
 
 
 def _count(
@@ -120,15 +133,15 @@ def _count(
     places: Places,
     time: tuple[Levels | None, TimeSteps | None],
     crowd: tuple[int | None, float | None],
-    *,
-    strict: bool,
+    most: float,
 ) -> tuple[Flows, Aggregate]:
     """Return flows that do not know yet where they come from, and what was counted.
 
-    crowd: k and k_weight of the pairs of areas that a cluster counts; no k where persons come here.
+    crowd: k and k_weight of the pairs of areas that a cluster counts; no k where persons come here. most: the largest
+    share of rows that may be unusable.
     """
     with rows as (counted, cluster):
-        check_counted(counted, places, strict=strict, filtered=request.where is not None)
+        check_counted(counted, places, most, filtered=request.where is not None)
         ends = grow_trees(places, counted)
         flows = assemble(places, counted, ends, time, request.by)
         k, k_weight = crowd
@@ -149,7 +162,9 @@ def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggreg
         dropped=counted.dropped,
         outside_bbox=counted.outside_bbox,
         unknown_zones=counted.unknown_zones,
-        notes=notes(trips, request, counted, places),
+        notes=(*typed.notes, *notes(trips, request, counted, places)),
+        request=request,
+        stamp=trips.columns.get("start_time"),
     )
 
 
@@ -166,6 +181,15 @@ def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[i
     if levels is not None:
         raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
     return parse_k(k), None if people == AUTO else people
+
+
+def _parse_unusable(strict: object, max_unusable: object) -> float:
+    """Return the largest share of rows that may be unusable: none with `strict`."""
+    if not check_flag(strict, "strict"):
+        return parse_max_unusable(max_unusable)
+    if max_unusable is not None:
+        raise InputError("both strict and max_unusable were given", "choose one: strict allows no row to be dropped")
+    return 0.0
 
 
 def _parse_time(
@@ -193,7 +217,13 @@ def make_request(
     trips: Trips, places: Places, unit: str | None, weight: str | None, bbox: tuple[float, float, float, float] | None
 ) -> Request:
     """Return what the engine is asked for, or raise if a column is missing or options do not go together."""
-    names = needed(trips.columns, trips.available, by_zone=places.by_zone)
+    zones = places.table if isinstance(places, Zones) else None
+    names = find_ends(
+        trips,
+        by_zone=zones is not None,
+        ids=() if zones is None else zones.ids,
+        outlined=zones is not None and zones.has_outlines,
+    )
     for column in (unit, weight):
         if column is not None:
             parse_choice(column, "column", trips.available)
@@ -217,4 +247,5 @@ def make_request(
         weight=weight,
         bbox=bbox,
         reading=trips.reading,
+        nowhere=Request.nowhere if zones is None else IN_NO_ZONE,
     )

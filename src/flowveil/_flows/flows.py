@@ -19,7 +19,7 @@ from flowveil._options import shown
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
-    from flowveil._engine import Source
+    from flowveil._engine import Request, Source
     from flowveil._flows.people import People
     from flowveil._places import BoundingBox, Hierarchy, Places
     from flowveil._times import TimeTree
@@ -47,6 +47,9 @@ class Provenance:
     outside_bbox: int = 0  # rows that the bbox left out, as asked
     unknown_zones: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # sentences for the user
+    doubts: tuple[str, ...] = ()  # and what looks wrong with where trips lie
+    request: Request | None = None  # what the engine was asked for
+    stamp: str | None = None  # the column of start times, whether time is cut or not
 
 
 def _undivided() -> pa.Table:
@@ -99,7 +102,9 @@ class Flows:
 
     def __repr__(self) -> str:
         parts = f" in {self.matrix_count:,} matrices" if self.matrix_count > 1 else ""
-        return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}>"
+        lost = sum(self.dropped.values())
+        told = f"; {lost:,} of {self.provenance.rows:,} rows dropped" if lost else ""
+        return f"<Flows: {self.total:,} trips on {len(self):,} pairs of tiles{parts}{told}>"
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was counted, and how few trips share a pair of tiles. Private."""
@@ -117,6 +122,11 @@ class Flows:
     def total(self) -> int:
         """All trips."""
         return int(self.trips.sum())
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Rows of the input that cannot be used and are in no flow, by reason."""
+        return self.provenance.dropped
 
     @property
     def matrix_count(self) -> int:
@@ -260,7 +270,9 @@ def _regrow(places: Places, tree: Hierarchy, leaf: IntArray) -> tuple[Hierarchy,
 def check_flows(value: object) -> Flows:
     """Return flows, or raise if these are none."""
     if not isinstance(value, Flows):
-        raise InputError(f"flows are {shown(value)}", "make them of trips with build_flows")
+        raise InputError(
+            f"flows were expected, and this is {shown(value)}", "count the trips first: build_flows(trips, ...)"
+        )
     return value
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from flowveil._engine import LESS_THAN_HALF
 from flowveil._errors import InputError
 from flowveil._places import Zones
-from flowveil._trips import LOOKS_COUNTED
+from flowveil._trips import LOOKS_COUNTED, ZONES, ends_note
 
 if TYPE_CHECKING:
     from flowveil._engine import Aggregate, Request
@@ -18,15 +19,41 @@ _FEWEST_PAIRS = 20  # of zones, from which on it is no accident that none occurs
 _MANY = 0.1  # share of rows from which on dropping them deserves a warning
 
 
-def check_counted(counted: Aggregate, places: Places, *, strict: bool, filtered: bool) -> None:
-    """Raise if no trip can be used, or with `strict` if some cannot. filtered: only rows that fulfill a condition."""
+def check_counted(counted: Aggregate, places: Places, most: float, *, filtered: bool) -> None:
+    """Raise if no trip can be used, or if more than a share `most` of the rows cannot.
+
+    filtered: only rows that fulfill a condition were read.
+    """
     if filtered and not counted.rows:
         raise InputError("no row fulfills the condition", "check --where, or leave it out")
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places))
-    if strict and counted.dropped:
+    lost = _lost(counted)
+    if not lost or lost <= most * counted.rows:
+        return
+    if most == 0:
         raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places))
+    raise InputError(
+        f"{lost / counted.rows:.0%} of the rows cannot be used, and at most {most:.0%} may be left out in silence: "
+        f"{'; '.join(_reasons(counted))}",
+        f"{_hint(counted, places)}; to leave them out all the same, say --max-unusable {_above(lost, counted.rows)}",
+    )
+
+
+def _lost(counted: Aggregate) -> int:
+    """Return how many rows hold trips that cannot be used: those with less than half a trip hold none."""
+    return sum(rows for reason, rows in counted.dropped.items() if reason != LESS_THAN_HALF)
+
+
+def _above(lost: int, rows: int) -> str:
+    """Return a share of two digits that so many rows are no more than."""
+    return f"{min(-(-lost * 100 // rows) / 100, 1):g}"
+
+
+def dropped_text(counted: Aggregate) -> str:
+    """Return in one sentence which rows were dropped."""
+    return "; ".join(_reasons(counted))
 
 
 def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) -> tuple[str, ...]:
@@ -34,11 +61,20 @@ def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) ->
     hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
     return (
         *trips.notes,
+        *ends_note(trips, tuple(request.columns), by_zone=isinstance(places, Zones)),
         *_count_notes(trips, request, counted),
         *places.report(),
         *_sentences(counted),
         *([hint] if hint else []),
     )
+
+
+def unasked(trips: Trips, places: Places) -> tuple[str, ...]:
+    """Say by which places trips are counted that have both coordinates and zones, where nobody said it."""
+    if places.by_zone or any(name not in trips.columns for name in ZONES):
+        return ()
+    zones = " and ".join(repr(trips.columns[name]) for name in ZONES)
+    return (f"trips are counted by their coordinates; they also name zones ({zones}): for these, give --zones FILE",)
 
 
 def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str]:
@@ -49,7 +85,7 @@ def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str
         for column in trips.available:
             if column.lower() in LOOKS_COUNTED:
                 return [f"each row counts as one trip; if column {column!r} counts trips, say --columns count={column}"]
-        if _FEWEST_PAIRS <= len(counted.trips) == counted.rows - sum(counted.dropped.values()):
+        if _FEWEST_PAIRS <= len(counted.trips) == counted.rows - _lost(counted):
             others = [column for column in trips.available if column not in request.columns.values()]
             named = f" ({', '.join(others[:_SHOWN_ZONES])})" if others else ""
             seen = "each row counts as one trip, but no pair of zones occurs twice, as in a table of counts"
@@ -58,9 +94,13 @@ def _count_notes(trips: Trips, request: Request, counted: Aggregate) -> list[str
 
 
 def _sentences(counted: Aggregate) -> list[str]:
+    many = (lost := _lost(counted)) > _MANY * counted.rows
+    said = f"WARNING: {lost / max(counted.rows, 1):.0%} of the rows cannot be used and are not in the release"
+    return [*([said] if many else []), *_reasons(counted)]
+
+
+def _reasons(counted: Aggregate) -> list[str]:
     sentences = [f"{rows:,} of {counted.rows:,} rows dropped: {reason}" for reason, rows in counted.dropped.items()]
-    if (lost := sum(counted.dropped.values())) > _MANY * counted.rows:
-        sentences.insert(0, f"WARNING: {lost / counted.rows:.0%} of the rows cannot be used and are not in the release")
     if counted.unknown_zones:
         shown = ", ".join(counted.unknown_zones[:_SHOWN_ZONES])
         more = len(counted.unknown_zones) - _SHOWN_ZONES

@@ -48,7 +48,7 @@ from flowveil._folder.reading import (
     remembered,
 )
 from flowveil._folder.scratch import own_folder, scratch_folder
-from flowveil._folder.shapes import shape_from_geojson, shapes_from_wkb, shapes_from_wkt
+from flowveil._folder.shapes import mark_shapes, shape_from_geojson, shapes_from_wkb, shapes_from_wkt
 from flowveil._folder.writing import add_private, add_report, addition, check_target, write_folder
 
 __all__ = [
@@ -98,6 +98,7 @@ __all__ = [
     "key_columns",
     "kind_of",
     "make_private",
+    "mark_shapes",
     "most_error",
     "new_file",
     "new_folder",

@@ -19,6 +19,7 @@ class Settings(TypedDict, total=False):
     timezone: str
     by: list[str]  # columns of groups
     areas_from: bool  # the areas are those of an earlier release
+    same_areas: bool  # areas were chosen for all steps of time and groups at once
     method_options: dict[str, bool | int | float | str]
     cells: int  # boxes with noise: parts of each side of the bbox
     places: list[str]  # boxes with noise: what each pair of axes is
@@ -28,6 +29,7 @@ class Settings(TypedDict, total=False):
     min_samples: int
     variant: str
     reshape: bool
+    cut_into: str
     caps: str
     weights: str
     max_extent: str
@@ -63,6 +65,7 @@ class Promise(TypedDict, total=False):
     rounding: int  # numbers are multiples of it
     cell_key: int  # numbers are changed by at most so much
     protect_margins: bool  # departures and arrivals that others know give nobody away
+    same_areas: bool  # all steps of time and groups have their pairs of areas in common
     hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
@@ -72,6 +75,7 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    cut_into: str
     max_extent: str
     max_duration: str
     min_support: int
@@ -110,6 +114,7 @@ class AuditInput(TypedDict, total=False):
     zones: str | None
     places: str | None
     sensitive: str
+    towers: str | None
     unit: str | None
     weight: str | None
     fingerprint: list[dict[str, str | int]]
@@ -135,8 +140,11 @@ class Audit(TypedDict, total=False):
     users: int  # trajectories
     short_users: int
     suppressed_users: int
+    trajectories: int
+    suppressed_trajectories: int
     suppressed_rows: int
     groups: int
     largest_group: int
     unsupported: float
+    register: str  # by which the register knows that the folder was written
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

@@ -14,7 +14,7 @@ from flowveil._folder.files import settle
 from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind, find_kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
-from flowveil._folder.shapes import shapes_from_wkb
+from flowveil._folder.shapes import mark_shapes, shapes_from_wkb
 from flowveil._options import check_path
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Files:
 
 
 _READING = {"layout", "encoding", "decimal", "time_format", "input_crs", "matrices"}  # how an input is written
-_TEXTS = ("where", "zones", "places", "sensitive")  # input options of an audit file that are text
+_TEXTS = ("where", "zones", "places", "sensitive", "towers")  # input options of an audit file that are text
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Remembered:
     zones: str | None = None
     places: str | None = None
     sensitive: str | None = None
+    towers: str | None = None
     reading: dict[str, str] = field(default_factory=dict)  # how the input is written, by the names of `read_trips`
 
 
@@ -114,6 +115,7 @@ def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a r
         tables = {name: pq.read_table(folder / name) for name in kind.tables}
         if AREAS in tables:
             shapes_from_wkb(tables[AREAS]["geometry"].to_pylist())
+            tables[AREAS] = mark_shapes(tables[AREAS])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
     return Files(kind, tables, manifest)

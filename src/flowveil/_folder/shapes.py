@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+    import pyarrow as pa
 
     from flowveil._folder.json import Json
 
@@ -20,6 +21,22 @@ _DEEPEST = 32  # parts of parts; a collection of multipolygons has three
 _HEADER = 9  # bytes of what has parts: order of bytes, kind, number of parts
 _POINT, _LINES, _POLYGON = 1, (2, 8), 3
 _HEIGHT, _MEASURE, _SYSTEM = 0x80000000, 0x40000000, 0x20000000  # what else a kind may say: EWKB
+
+
+# What GeoArrow says of a column of shapes, so that other tools know it in memory; files say it as GeoParquet does.
+_GEOARROW: dict[str | bytes, str | bytes] = {
+    "ARROW:extension:name": "geoarrow.wkb",
+    "ARROW:extension:metadata": '{"crs": "OGC:CRS84", "crs_type": "authority_code"}',
+}
+
+
+def mark_shapes(table: pa.Table) -> pa.Table:
+    """Return a table whose column `geometry`, of WKB in degrees, says what it is."""
+    place = table.schema.get_field_index("geometry")
+    if place < 0:
+        return table
+    field = table.schema.field(place).with_metadata(_GEOARROW)
+    return table.set_column(place, field, table.column(place))
 
 
 def shapes_from_wkb(values: Sequence[bytes | None]) -> npt.NDArray[np.object_]:

@@ -82,6 +82,6 @@ def _shares(flows: Flows, missing: BoolArray, name: str, step: str) -> dict[str,
     )
     return {
         "key": "hour of the day" if step == _HOURS else name,
-        "values": [label(value, step) for value in order],
+        "values": [label(value, step, flows.provenance.timezone or "UTC") for value in order],
         "shares": (lost / np.maximum(every, 1)).tolist(),
     }

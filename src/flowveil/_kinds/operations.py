@@ -11,15 +11,17 @@ from flowveil._folder import NEEDS, Kind, check_kind, find_kind, find_release, r
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
 from flowveil._options import check_path
-from flowveil._reading import reconstruct_flows
+from flowveil._reading import reconstruct_flows, sample_trips
 from flowveil._release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    import pyarrow as pa
+
     from flowveil._export import Export
-    from flowveil._folder import Json
+    from flowveil._folder import Files, Json
     from flowveil._matrices import Answer
     from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._reading import Reconstruction
@@ -157,12 +159,30 @@ def reconstruct(
     >>> fv.reconstruct("release", "zones.parquet", spread="even").flows.column_names
     ['origin', 'destination', 'trips']
     """
+    return reconstruct_flows(_files(release, "reconstruct"), zones, spread=spread, weights=weights)
+
+
+def sample(release: str | Path | Release | NoisyRelease, count: int, *, seed: int | None = None) -> pa.Table:
+    """Draw synthetic trips from a release, for traffic models and teaching: nothing else is used, nobody made them.
+
+    count: how many. seed: draw the same trips again; by default others each time. Columns: `trip_id`, `origin` and
+    `destination` (areas), the groups, `start_lon`, `start_lat`, `end_lon`, `end_lat` (or `origin_zone` and
+    `destination_zone` where areas have no outlines), when trips start if the release has steps of time (`start_time` in
+    UTC, or `depart`, in seconds of the day or week), and `synthetic`, which is always true.
+
+    >>> fv.sample("release", 100, seed=1).column_names[:5]
+    ['trip_id', 'origin', 'destination', 'start_lon', 'start_lat']
+    """
+    return sample_trips(_files(release, "sample"), count, seed)
+
+
+def _files(release: str | Path | Release | NoisyRelease, operation: str) -> Files:
+    """Return what a release holds, of a kind that can do something."""
     if isinstance(release, Release | NoisyRelease):
-        files = release.files
-    else:
-        content, _ = _open(release, "reconstruct")
-        files = content.files
-    return reconstruct_flows(files, zones, spread=spread, weights=weights)
+        return release.files
+    kind, _ = read_manifest(release, *NEEDS[operation])
+    files: Files = RECORDS[kind].read(release).files
+    return files
 
 
 def query(

@@ -15,7 +15,7 @@ from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._matrices.tiles import TileGrid, make_tile_grid, make_zone_grid
 from flowveil._options import parse_bbox, parse_bound, parse_cells, parse_choice, parse_memory, parse_names
 from flowveil._places import Zones, path_of
-from flowveil._trips import Trips, needed, read_trips
+from flowveil._trips import IN_NO_ZONE, Trips, find_ends, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,8 +108,12 @@ def build_tile_matrix(
         if bbox is not None or grid is not None:
             raise InputError("a grid or bbox does not go with zones", "choose one of --zones and --grid")
         tiles = make_zone_grid(zones, hierarchy, table.mapping, zone_name)
-        columns = {name: table.columns[name] for name in needed(table.columns, table.available, by_zone=True)}
+        outlined = isinstance(tiles.places, Zones) and tiles.places.table.has_outlines
+        names = find_ends(table, by_zone=True, outlined=outlined, look=False)  # one row must not decide it
+        columns = {name: table.columns[name] for name in names}
     request = _request(table, columns, unit)
+    if zones is not None:
+        request = replace(request, nowhere=IN_NO_ZONE)
     counted = engine.count_points(request, tiles.bbox, tiles.places.index, most, memory)
     cells = tiles.positions(counted.cells.astype(np.uint64).ravel()).reshape(-1, 2)
     inside = (cells >= 0).all(axis=1)

@@ -79,8 +79,10 @@ _SOMETIMES_HINTS = {
 _NEVER_HINTS = {
     "k": "leave it out: --epsilon protects in place of crowds",
     "strict": "leave it out: success would depend on one row; the private audit file counts rows that were dropped",
+    "max_unusable": "leave it out: success would depend on single rows; the private audit file counts those dropped",
     "elsewhere": "leave it out: a release with noise leaves nothing out to report",
-    **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "remainders", "beside", "areas_from"), _ONE_MATRIX),
+    **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "remainders"), _ONE_MATRIX),
+    **dict.fromkeys(("beside", "areas_from", "same_areas"), _ONE_MATRIX),
     **dict.fromkeys(
         (
             "preset",

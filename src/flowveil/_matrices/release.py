@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Audit, Files, Kind, write_folder
+from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Audit, Files, Kind, check_target, write_folder
 from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.counting import NoiseKeywords, choose_noise, count_for_noise
@@ -26,6 +26,7 @@ from flowveil._noise import Ledger
 from flowveil._options import DescriptionOptions, parse_description, parse_epsilon, spelled, weak_epsilon
 from flowveil._places import area_ids, areas_of_nodes
 from flowveil._reading import Readable
+from flowveil._register import NOISE, NewEntry, check_account, enter, look
 from flowveil._report import cells_content, choose_report, make_inline, noisy_flows_content
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class NoisyRelease(Readable):
     audit: Audit = field(default_factory=Audit)  # private; empty in a release that was read back
     boxes: Boxes | Leaves | Listed | None = None  # None in a release that was read back
     ledger: Ledger | None = None  # what was spent on what; None in a release that was read back
+    entry: NewEntry | None = None  # private: what writing enters in a register
 
     def __repr__(self) -> str:
         return f"<NoisyRelease: {len(self.counts):,} counts by {self.manifest.get('method')}>"
@@ -86,7 +88,10 @@ class NoisyRelease(Readable):
         if self.ledger is None:
             raise InputError("a release that was read back cannot be written again", "copy its folder")
         shown = choose_report(self._show, report=report, ground=ground, context=context)
-        return write_folder(path, self.files, {AUDIT: self.audit}, overwrite=overwrite, report=shown)
+        check_target(path, overwrite=overwrite)  # before it is entered
+        with enter(self.entry, path) as entered:
+            private = {AUDIT: {**self.audit, **entered}}
+            return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
@@ -178,6 +183,7 @@ def add_noise(
     epsilon: float = 1.0,
     *,
     options: Mapping[str, Value] | Sequence[str] | None = None,
+    register: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **counting: Unpack[NoiseKeywords],
 ) -> NoisyRelease:
@@ -188,6 +194,8 @@ def add_noise(
     method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
     a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
     one unit can contribute. options: options of the method by name. tell: hears what is being done.
+    register: a private file that adds up the epsilons of all releases of a source, and may have a budget for them;
+    `write` enters this one.
     title, period, publisher, license, contact, unit_label: what is published with it, as for `anonymize`.
 
     >>> matrix = fv.build_matrix("trips.parquet", fv.synthetic.CITY_BBOX, cells=20)
@@ -215,6 +223,7 @@ def add_noise(
             f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
         )
     said = parse_description(described, has_unit=matrix.unit is not None)
+    before = None if register is None else _check_register(register, epsilon, matrix)
     tell(f"adding noise with {name}")
     typed = dict(find_method(name).parse_options(options))
     reconciled = bool(typed.get(_CONSISTENT))
@@ -240,7 +249,15 @@ def add_noise(
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
     manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind, said)
-    return NoisyRelease(tables, manifest, _audit(matrix, ledger, weak_epsilon(epsilon)), boxes, ledger)
+    entry = None if before is None else replace(before, promise=dict(manifest["promise"]), period=said.get("period"))
+    return NoisyRelease(tables, manifest, _audit(matrix, ledger, weak_epsilon(epsilon)), boxes, ledger, entry)
+
+
+def _check_register(path: str | Path, epsilon: float, matrix: Matrix) -> NewEntry:
+    """Raise if so much more may not be spent; return what will be entered."""
+    with look(path) as opened:
+        check_account(opened, epsilon, matrix.unit or "trip")
+        return NewEntry(opened.path, opened.last, NOISE, {}, None, int(matrix.points.counts.sum()))
 
 
 def _share(epsilon: float, most: int) -> float:

@@ -90,6 +90,7 @@ class Method:
     outcome: Callable[[Problem, float], Outcome] | None = None  # what it reaches with a target volume, if it takes one
     crowds: bool = False  # is it enough to know all pairs of areas with enough people, not who these are?
     sensitive: bool = False  # can it keep flows out whose areas are too small beside a sensitive place?
+    same_areas: bool = False  # can all matrices have their areas in common?
     shares: bool = False  # can it keep flows out in which one person makes too many of the trips?
 
     def parse_options(self, given: Mapping[str, Value] | Sequence[str] | None) -> dict[str, Value]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._methods import remainders
+from flowveil._methods import remainders, same_areas
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.in_runs import may_be_better, steer_in_runs
@@ -23,6 +23,8 @@ def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
     """
     problem = _weigh(problem, time_weight)
+    if problem.same_areas:
+        return same_areas.solve(problem)
     if problem.remainders:
         return remainders.solve(problem, _best_cut)
     cut = _best_cut(problem)

@@ -36,6 +36,7 @@ _METHODS = (
         remainders=True,
         crowds=True,
         sensitive=True,
+        same_areas=True,
         shares=True,
     ),
     Method(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._options.values import LARGEST_NUMBER, parse_number, parse_whole, shown
+from flowveil._options.values import LARGEST_NUMBER, parse_number, parse_share, parse_whole, shown
 
 AUTO: Literal["auto"] = "auto"
 DEFAULT_K = 10
 DEFAULT_LOSS = "tiles"
+DEFAULT_UNUSABLE = 0.2  # of the rows: beyond, a column, a format or the zones are likely to be wrong
 DEFAULT_SENSITIVE_TILES = 7  # a cell of H3 and its neighbors
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
@@ -58,14 +59,19 @@ def parse_max_share(value: object) -> float | None:
     hint = "it is a share of trips above 0 and below 1, e.g. 0.5"
     if value is None:
         return None
-    return float(parse_number(value, "max_share", hint, 1 / SHARE_UNIT, 1 - 1 / SHARE_UNIT))
+    return float(parse_share(value, "max_share", hint, 1 / SHARE_UNIT, 1 - 1 / SHARE_UNIT))
 
 
 def parse_max_suppression(value: object) -> float | None:
     """Return a share of trips, or None."""
-    return (
-        None if value is None else parse_number(value, "max_suppression", "it is a share of trips, from 0 to 1", 0, 1)
-    )
+    hint = "it is a share of trips, from 0 to 1, e.g. 0.1 or 10%"
+    return None if value is None else parse_share(value, "max_suppression", hint)
+
+
+def parse_max_unusable(value: object) -> float:
+    """Return the largest share of rows that may be dropped because they cannot be used."""
+    hint = "it is a share of rows, from 0 to 1, e.g. 0.5 or 50%"
+    return DEFAULT_UNUSABLE if value is None else float(parse_share(value, "max_unusable", hint))
 
 
 def parse_max_gbar(value: object) -> float | None:
@@ -89,7 +95,7 @@ def parse_cell_key(value: object) -> int | None:
 def parse_hide_choice(value: object) -> float | None:
     """Return the chance that an area is not divided though it could be, or None."""
     hint = "it is a chance from 0.01 to 0.95; 0.5 is usual"
-    return None if value is None else parse_number(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
+    return None if value is None else parse_share(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
 
 
 def choose_k(k: object, preset: object, unit: str | None) -> int:

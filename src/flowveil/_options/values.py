@@ -17,6 +17,8 @@ _LONGEST = 60  # characters of a value that are shown
 
 def shown(value: object) -> str:
     """Return a value for a message: text in quotes unless it is a number, and nothing that fills a page."""
+    if hasattr(value, "__arrow_c_stream__"):  # a table, whose rows are nobody's business
+        return f"a {type(value).__name__}"
     try:
         text = value.strip() if isinstance(value, str) and _is_number(value) else repr(value)
     except ValueError:  # a whole number of thousands of digits has no text
@@ -56,6 +58,16 @@ def parse_number(value: object, name: str, hint: str, least: float = 0, most: fl
     if number is None or not least <= number <= most:  # nor is NaN any number
         raise InputError(f"{name} is {shown(value)}", hint)
     return cast("float", number)
+
+
+def parse_share(value: object, name: str, hint: str, least: float = 0, most: float = 1) -> float:
+    """Return a share, which may be written as a number or in percent: 0.1 is 10%."""
+    percent = value.strip().removesuffix("%") if isinstance(value, str) and value.strip().endswith("%") else ""
+    written = float(percent) / 100 if percent and _is_number(percent) else value
+    try:
+        return parse_number(written, name, hint, least, most)
+    except InputError:
+        raise InputError(f"{name} is {shown(value)}", hint) from None
 
 
 def parse_text(value: object, name: str, like: str) -> str:

@@ -9,7 +9,7 @@ from flowveil._places.geodesy import meters_between, square_kilometers
 from flowveil._places.h3grid import H3Grid
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.id_boxes import boxes_of_ids, lattice_of_runs, places_of_points, runs_of_ids
-from flowveil._places.naming import ELSEWHERE_NAME, plain
+from flowveil._places.naming import ELSEWHERE_NAME, kilometers_to_town, plain
 from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
@@ -50,6 +50,7 @@ __all__ = [
     "finest",
     "fixed",
     "ids_of",
+    "kilometers_to_town",
     "lattice_of_runs",
     "make_frame",
     "meters_between",

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
+from flowveil._folder import mark_shapes
 from flowveil._places.areas import NodeAreas
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def areas_of_nodes(
 def areas_of_sides(origins: tuple[Areas, IntArray], destinations: tuple[Areas, IntArray]) -> pa.Table:
     """Return one row for each area and side, origins first, with what public geometry says of it."""
     sides = [_side(*origins, "origin"), _side(*destinations, "destination")]
-    return pa.concat_tables(sides).replace_schema_metadata({"geo": json.dumps(GEO_METADATA)})
+    return mark_shapes(pa.concat_tables(sides)).replace_schema_metadata({"geo": json.dumps(GEO_METADATA)})
 
 
 def area_ids(places: Places, hierarchy: Hierarchy, nodes: IntArray) -> list[str]:

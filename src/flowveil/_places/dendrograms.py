@@ -18,6 +18,7 @@ Criterion = Literal["ward", "average", "complete"]
 
 _MOST_ZONES = 20_000  # a dendrogram needs all distances: 1.6 GB at this number
 _MOST_ZONES_OF_MANY = 5_000  # sixteen trees; each takes a second at this number
+_SHOWN = 10  # zones that a message names
 _STRETCH = 2.0
 # How the plane is stretched before zones are joined: areas come out long in the other direction.
 _PLANES = {
@@ -67,8 +68,13 @@ def _check(table: ZoneTable, name: str, most: int) -> None:
             f"dendrograms of {count:,} zones would need {count * count * 4 / 1e9:.0f} GB and long times",
             f"{name} takes up to {most:,} zones; use columns of the table as hierarchy",
         )
-    if not (np.isfinite(table.lon) & np.isfinite(table.lat)).all():
-        raise InputError("a zone has no centroid", f"{name} needs lon and lat columns or a geometry for every zone")
+    if without := [table.ids[row] for row in np.flatnonzero(~(np.isfinite(table.lon) & np.isfinite(table.lat)))]:
+        more = f" and {len(without) - _SHOWN:,} more" if len(without) > _SHOWN else ""
+        raise InputError(
+            f"{len(without):,} of {count:,} zones have no place: {', '.join(without[:_SHOWN])}{more}",
+            f"{name} needs lon and lat columns or a geometry for every zone: give these a place, or leave them out; or "
+            "use columns of the table as hierarchy",
+        )
 
 
 def _join(criterion: Criterion, points: FloatArray) -> IntArray:

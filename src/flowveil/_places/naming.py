@@ -131,6 +131,13 @@ def _nearest(gazetteer: Gazetteer, lon: FloatArray, lat: FloatArray) -> list[str
     ]
 
 
+def kilometers_to_town(lon: FloatArray, lat: FloatArray) -> FloatArray:
+    """Return how far points lie from the nearest place of at least 5,000 people."""
+    chord = np.asarray(_tree_of(world_gazetteer()).query(_on_sphere(lon, lat))[0], np.float64)
+    far: FloatArray = 2 * _RADIUS * np.arcsin(np.minimum(chord / 2, 1))
+    return far
+
+
 @lru_cache(maxsize=2)
 def _tree_of(gazetteer: Gazetteer) -> KDTree:
     """Return what finds the nearest place; the last ones are remembered, as each end of each release asks."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,10 +17,13 @@ import pyarrow.parquet
 import pyproj
 import shapely
 
+from flowveil._arrays import GeoFrame, is_geo_frame
 from flowveil._errors import InputError, UnknownNameError
-from flowveil._folder import parse_json, read_json, shape_from_geojson, shapes_from_wkb, shapes_from_wkt
+from flowveil._folder import parse_json, read_json, shape_from_geojson, shapes_from_wkb
 from flowveil._places.geodesy import transform
 from flowveil._places.h3index import is_point
+from flowveil._places.map_files import find_shapes, is_map, read_map, shapes_from_text, split_layer
+from flowveil._places.outlined import has_outline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 
 ZonesLike: TypeAlias = "str | Path | ArrowTable"  # what zones are read from
 
-_ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone")
+_ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone", "station_id")
 _NAME_NAMES = (  # in small letters
     *("name", "zone_name", "label", "title", "area_name", "district_name", "neighborhood", "neighbourhood"),
     *("nta_name", "ntaname", "namelsad", "zone", "nom", "nombre", "nome"),
@@ -50,6 +55,11 @@ class ZoneTable:
     geometry: npt.NDArray[np.object_]  # shapely in degrees, or None
     name_column: str | None = None  # the attribute that names zones; None: their ids do
     name_typed: bool = False  # the user chose it
+
+    @property
+    def has_outlines(self) -> bool:
+        """Whether a zone covers ground."""
+        return bool(has_outline(self.geometry).any())
 
 
 def read_zones(
@@ -135,19 +145,24 @@ def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
 
 def _load(source: ZonesLike, what: str = "zones") -> tuple[pa.Table, npt.NDArray[np.object_]]:
     if isinstance(source, str | Path):
-        path = Path(source)
+        path, layer = split_layer(Path(source))
         if not path.is_file():
             raise InputError(f"there is no {what} file {str(source)!r}", "check the path")
         try:
+            if is_map(path):
+                table, shapes, crs = read_map(path, layer)
+                return table, _to_degrees(shapes, crs)
             if path.suffix.lower() in {".geojson", ".json"}:
                 return _from_geojson(read_json(path))
-            if path.suffix.lower() == ".csv":
+            if path.suffix.lower() in {".csv", ".txt", ".tsv"}:
                 return _split_geometry(_read_csv(path))
             return _split_geometry(pa.parquet.read_table(path))
         except _UNREADABLE as error:
             raise InputError(f"the {what} file {path.name!r} cannot be read: {error}", f"{what} {_FORMATS}") from None
     if isinstance(source, pa.Table) or hasattr(source, "__arrow_c_stream__"):
         try:
+            if is_geo_frame(source):
+                return _from_geo_frame(source)
             return _split_geometry(pa.table(source))
         except _UNREADABLE as error:
             raise InputError(f"the {what} cannot be read: {error}", f"{what} {_FORMATS}") from None
@@ -158,20 +173,36 @@ _UNREADABLE = (
     *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError),
     *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
 )
-_FORMATS = "are a table, or a GeoParquet, Parquet, GeoJSON or CSV file"
+_FORMATS = "are a table, or a GeoParquet, Parquet, GeoJSON, GeoPackage, Shapefile, FlatGeobuf or CSV file"
+
+
+def _from_geo_frame(frame: GeoFrame) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    """Take the shapes that are active off a frame of geopandas, in degrees."""
+    name = frame.geometry.name
+    table = pa.table(frame.to_wkb())
+    geometry = shapes_from_wkb(table.column(name).to_pylist())
+    return table.drop_columns([name]), _to_degrees(geometry, frame.crs)
 
 
 def _read_csv(path: Path) -> pa.Table:
     """Read every column as text (007 is not 7), split where the first line has most separators."""
-    with path.open(encoding="utf-8-sig") as file:
-        first = file.readline()
+    content = path.read_bytes()
+    try:
+        content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        content = content.decode("utf-16" if is_wide else "cp1252").encode()
+    first = content.partition(b"\n")[0].decode("utf-8-sig")
     split = pa.csv.ParseOptions(delimiter=max(",;\t|", key=first.count))
-    with pa.csv.open_csv(path, parse_options=split) as reader:
-        text = pa.csv.ConvertOptions(column_types=dict.fromkeys(reader.schema.names, pa.string()))
-    return pa.csv.read_csv(path, parse_options=split, convert_options=text)
+    whole = pa.csv.ReadOptions(block_size=len(content) + 1)  # one outline may be longer than any other block
+    names = pa.csv.read_csv(BytesIO(content), whole, split).column_names
+    text = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+    return pa.csv.read_csv(BytesIO(content), whole, split, text)
 
 
 def _from_geojson(document: Json) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    if isinstance(stations := (document.get("data") or {}).get("stations"), list):  # GBFS, station_information.json
+        return _from_stations(stations)
     features = document["features"]
     names = list(dict.fromkeys(name for feature in features for name in feature["properties"] or {}))
     rows = [feature["properties"] or {} for feature in features]
@@ -185,6 +216,13 @@ def _from_geojson(document: Json) -> tuple[pa.Table, npt.NDArray[np.object_]]:
     return table, _to_degrees(geometry, crs)
 
 
+def _from_stations(stations: list[dict[str, Json]]) -> tuple[pa.Table, npt.NDArray[np.object_]]:
+    """Return the stations of a bike-sharing system."""
+    names = [name for name in ("station_id", "name", "short_name", "lon", "lat", "region_id") if name in stations[0]]
+    table = pa.table({name: pa.array([_plain(row.get(name)) for row in stations], pa.string()) for name in names})
+    return table, np.full(len(stations), None, object)
+
+
 def _plain(value: object) -> str | None:
     return None if value is None else str(value)
 
@@ -193,13 +231,14 @@ def _split_geometry(table: pa.Table) -> tuple[pa.Table, npt.NDArray[np.object_]]
     """Take the geometry column off a table, as shapes in degrees."""
     geometry = np.full(table.num_rows, None, object)
     meta = parse_json((table.schema.metadata or {}).get(b"geo", b"{}"))
-    name = meta.get("primary_column", "geometry")
-    if name not in table.column_names:
+    name = meta.get("primary_column") or ("geometry" if "geometry" in table.column_names else find_shapes(table))
+    if name is None or name not in table.column_names:
         return table, geometry
     column = table.column(name)
-    if pa.types.is_string(column.type):
-        geometry[:] = shapes_from_wkt(column.to_pylist())
-    elif pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        geometry[:], crs = shapes_from_text(column.to_pylist())
+        return table.drop_columns([name]), _to_degrees(geometry, crs)
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
         geometry[:] = shapes_from_wkb(column.to_pylist())
     else:
         import geoarrow.pyarrow as ga  # noqa: PLC0415  only native GeoArrow encodings need it

@@ -18,6 +18,7 @@ from flowveil._places.family import Family, list_areas
 from flowveil._places.geodesy import square_kilometers
 from flowveil._places.hierarchy import ROOT, Hierarchy, depths
 from flowveil._places.naming import ZoneNames
+from flowveil._places.outlined import Outlined
 from flowveil._places.places import AreaTable
 
 if TYPE_CHECKING:
@@ -82,8 +83,17 @@ class Zones:
         return {"": parent}, names, values
 
     def index(self, *columns: Column) -> Column:
-        """Return the ranks of zone ids (text); null for an unknown zone."""
+        """Return the ranks of zone ids (text), or of the zones that points (lon, lat) lie in; null for none."""
+        if len(columns) > 1:
+            lon, lat = (np.asarray(column.to_numpy(zero_copy_only=False), np.float64) for column in columns)
+            rank = self.outlined.find(lon, lat)
+            return pa.array(rank.astype(np.uint64), mask=rank < 0)
         return pa.compute.index_in(columns[0].cast(pa.string()), value_set=self._id_set).cast(pa.uint64())
+
+    @cached_property
+    def outlined(self) -> Outlined:
+        """The outlines of the zones."""
+        return Outlined(self.table.ids, self.table.geometry)
 
     def hierarchy(self, seen: KeyArray) -> tuple[Hierarchy, IntArray]:
         """Return the tree over all zones."""
@@ -159,7 +169,8 @@ class Zones:
         """Return what did not fit a tree in the columns, and what zones are named by if nobody said it."""
         column = self.table.name_column
         named = [] if column is None or self.table.name_typed else [f"zones are named by their column {column!r}"]
-        return [*self._notes, *named]
+        outlines = self.outlined.report() if "outlined" in vars(self) else []  # where they are used
+        return [*self._notes, *named, *outlines]
 
     def hint_for(self, unknown: Sequence[str]) -> str | None:
         """Return a hint when unknown ids differ from known ones only by type or leading zeros."""

@@ -14,10 +14,10 @@ from flowveil._problem.cube import Cube
 from flowveil._problem.links import find_links, join_links
 from flowveil._problem.search import Search
 from flowveil._problem.sheets import part_by
-from flowveil._processes import at_once
+from flowveil._processes import at_once, work_ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -31,7 +31,7 @@ def build_cube(problem: Problem) -> Cube:
     """Find all publishable cells of a problem."""
     _check_sizes(problem)
     if isinstance(problem.flows.people, Crowds):
-        return _link(problem, *cells_of_crowds(problem, problem.flows.people))
+        return link_cells(problem, *cells_of_crowds(problem, problem.flows.people))
     return build_in_runs(problem, problem.runs, lambda cube: cube)
 
 
@@ -47,11 +47,27 @@ def build_in_runs(problem: Problem, runs: Sequence[Groups], reduce: Callable[[Cu
         sheets = run
         for axis in problem.axes[2:]:
             sheets = part_by(sheets, axis)
-        cube = reduce(_link(problem, sheets.node, search.find(sheets)))
+        cube = reduce(link_cells(problem, sheets.node, search.find(sheets)))
         search.settle(sheets, len(cube), len(cube.links.axis))
         return cube
 
     return _join(at_once(build, runs))
+
+
+def find_cells(problem: Problem) -> Iterator[Cells]:
+    """Yield the publishable cells of runs of matrices, without links; time is no axis of theirs."""
+    _check_sizes(problem)
+    if isinstance(problem.flows.people, Crowds):
+        yield cells_of_crowds(problem, problem.flows.people)[1]
+        return
+    search = Search(problem)
+
+    def find(run: Groups) -> Cells:
+        cells = search.find(run)
+        search.settle(run, 0, 0)  # they are not kept
+        return cells
+
+    yield from work_ahead(find, problem.runs)
 
 
 def _check_sizes(problem: Problem) -> None:
@@ -59,7 +75,7 @@ def _check_sizes(problem: Problem) -> None:
         raise InputError("the hierarchies are too large to be combined", "use coarser tiles or fewer axes")
 
 
-def _link(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
+def link_cells(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
     """Return the cube of the cells of some sheets; these are given by matrix and area on the third axis, if any."""
     flows, dimensions, sizes = problem.flows, problem.dimensions, np.diff(cells.edges)
     node = np.empty((len(dimensions), len(cells.trips)), np.int64)

@@ -43,6 +43,7 @@ class Problem:
     several: bool = False  # areas may be split in all ways that their family has, not only as its first tree does
     remainders: bool = False  # a flow may count what finer flows inside it leave
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
+    same_areas: bool = False  # all matrices have their areas in common
     chance: Chance | None = None  # a secret draw that keeps cells from being divided
 
     def __post_init__(self) -> None:

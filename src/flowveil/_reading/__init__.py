@@ -3,5 +3,6 @@
 from flowveil._reading.questions import Answers
 from flowveil._reading.readable import Readable
 from flowveil._reading.reconstruction import SPREADS, Reconstruction, reconstruct_flows
+from flowveil._reading.sampling import sample_trips
 
-__all__ = ["SPREADS", "Answers", "Readable", "Reconstruction", "reconstruct_flows"]
+__all__ = ["SPREADS", "Answers", "Readable", "Reconstruction", "reconstruct_flows", "sample_trips"]

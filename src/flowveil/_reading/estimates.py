@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 _MOST_PAIRS = 2_000_000  # of zones that are summed up at once: 100 MB
 _CONFIDENCE = 1.96  # standard deviations: 95 %, for noise
-# The likely range holds the truth in about nine of ten cases on synthetic cities (docs/reading.md): how far shares of
-# flows inside a zone are off, beside pure chance, and how far what was left out is.
-_WIDTH = 2.2
-_SHARES = 0.5
-_LEFT = 1.0
+# The likely range holds the truth in about nine of ten cases on synthetic cities (docs/reading.md): the variance of pure
+# chance, and how far shares of single flows, of all flows together and of what was left out are off beside it.
+_WIDTH = 2.0
+_SHARES, _TOGETHER, _LEFT = 0.3, 0.1, 4.0
 
 
 class Block(NamedTuple):
@@ -69,7 +68,8 @@ def estimate(learned: Learned, shares: tuple[sparse.csr_array, sparse.csr_array]
 def _block(matrix: int, first: int, sums: Sums, left: FloatArray) -> Block:
     """Return estimates with their likely range."""
     middle = sums.trips + left
-    spread = _WIDTH * np.sqrt(sums.binomial + _SHARES * sums.square + left + (_LEFT * left) ** 2 + sums.noise)
+    flows = sums.binomial + _SHARES * sums.square + _TOGETHER * sums.binomial**2
+    spread = _WIDTH * np.sqrt(flows + left + _LEFT * left**2 + sums.noise)
     return Block(
         matrix, first, sums.trips, left, np.floor(middle - spread), np.ceil(middle + spread), np.sqrt(sums.noise)
     )

@@ -8,7 +8,7 @@ maximization. Many rounds would fit accidents.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Chosen on synthetic cities (docs/benchmarks.md).
 ROUNDS = 12
 LOCAL_FROM = 2  # the round, from 0, that pairs of coarser regions are first told apart in
+FLOOR = 0.02  # of the mean density: no spot has less
 PRIOR = 50.0  # trips that are taken for as expected, in each pair of coarser regions
 
 
@@ -125,7 +126,13 @@ def fit(
     for number in range(rounds):
         reach, between = _allocate(model, matrices)
         model, distance, local = _learn(model, reach, between, distance, local, prior if number >= local_from else None)
+        model = replace(model, mass=(_raised(model.mass[0], mass), _raised(model.mass[1], mass)))
     return model
+
+
+def _raised(learned: FloatArray, first: FloatArray) -> FloatArray:
+    """Return masses of which none is so small that nothing could be left out there: rounds would shrink it to nothing."""
+    return np.maximum(learned, FLOOR * float(learned.sum()) / float(first.sum()) * first)
 
 
 def _allocate(model: Model, matrices: Matrices) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:

@@ -14,7 +14,7 @@ from flowveil._options import parse_whole
 from flowveil._reading.learning import learn
 from flowveil._reading.spots import find_spots
 from flowveil._reading.told import tell
-from flowveil._times import parse_steps
+from flowveil._times import HOUR_OF_DAY, parse_steps
 
 if TYPE_CHECKING:
     from flowveil._arrays import Column, FloatArray, IntArray
@@ -153,22 +153,36 @@ def _places(
 
 
 def _moments(told: Told, flow: IntArray, chance: np.random.Generator) -> dict[str, Column]:
-    """Return when trips start, drawn evenly inside their step: `start_time` in UTC, or `depart` in seconds of a cycle."""
+    """Return when trips start, evenly inside their steps: `start_time` in UTC, or `depart`, seconds of a day or week."""
     if TIMES[0] not in told.keys.column_names:
         return {}
-    begin = told.keys[TIMES[0]].take(pa.array(told.matrix[flow])).combine_chunks()
+    begin, *ends = (
+        told.keys[name].take(pa.array(told.matrix[flow])).combine_chunks()
+        for name in TIMES
+        if name in told.keys.column_names
+    )
     within: FloatArray = chance.random(len(flow))
+    options = told.manifest["options"]
     if pa.types.is_timestamp(begin.type):
-        start = begin.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
-        if TIMES[1] in told.keys.column_names:
-            ends = told.keys[TIMES[1]].take(pa.array(told.matrix[flow])).combine_chunks()
-            length = ends.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy(zero_copy_only=False) - start
+        start = _microseconds(begin)
+        if ends:
+            stop = _microseconds(ends[0])
         else:
-            length = np.full(len(flow), float(parse_steps(str(told.manifest["options"]["time"])).length))
-        known = np.isfinite(start) & np.isfinite(length)
-        moment = np.where(known, start + np.floor(within * length / 1e6) * 1e6, 0).astype(np.int64)
+            stop = parse_steps(str(options["time"]), options.get("timezone")).end(start.astype(np.int64)).astype(float)
+        known = np.isfinite(start) & np.isfinite(stop)
+        moment = np.where(known, start + np.floor(within * (stop - start) / 1e6) * 1e6, 0).astype(np.int64)
         return {"start_time": pa.array(moment, pa.int64(), mask=~known).cast(pa.timestamp("us", "UTC"))}
-    if pa.types.is_integer(begin.type) and str(told.manifest["options"].get("time")).startswith("hour-of-"):
-        hours = begin.to_numpy(zero_copy_only=False)
-        return {"depart": pa.array(np.floor((hours + within) * _HOUR).astype(np.int64))}
-    return {TIMES[0]: begin}
+    if ends or "time" not in options:
+        return {TIMES[0]: begin}
+    steps = parse_steps(str(options["time"]), options.get("timezone"))
+    hours = begin.to_numpy(zero_copy_only=False).astype(np.int64)
+    if steps.name != HOUR_OF_DAY:
+        for value in np.unique(hours).tolist():
+            own = hours == value
+            hours[own] = chance.choice(steps.hours_of_week(value), int(own.sum()))
+    return {"depart": pa.array(np.floor((hours + within) * _HOUR).astype(np.int64))}
+
+
+def _microseconds(column: Column) -> FloatArray:
+    """Return moments in UTC; NaN for a time without bounds."""
+    return np.asarray(column.cast(pa.int64()).to_numpy(zero_copy_only=False), np.float64)

@@ -15,15 +15,19 @@ from flowveil._methods import find_method
 from flowveil._options import DEFAULT_LOSS, parse_description
 from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
+from flowveil._register import HOW_TO_FORGET
+from flowveil._release.again import check_again, check_register, look_back, may_withhold, withhold_again
 from flowveil._release.areas_from import solve_on_areas
 from flowveil._release.assignment import make_assignment
 from flowveil._release.changing import check_changeable, published_table
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
+from flowveil._release.layers import layers_of
 from flowveil._release.manifest import make_manifest
 from flowveil._release.margins import protect, solve_within_margins
 from flowveil._release.release import Release
+from flowveil._release.same_areas import compare_with_free
 from flowveil._release.tables import areas_table
 from flowveil._release.totals import find_totals, withhold_beside
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from flowveil._options import DescriptionOptions
     from flowveil._places import Areas, ZonesLike
     from flowveil._problem import Solution
+    from flowveil._release.again import Before
     from flowveil._release.demand import Demand
     from flowveil._release.elsewhere import Elsewhere
     from flowveil._release.totals import Totals
@@ -66,6 +71,8 @@ def anonymize(
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
+    same_areas: bool = False,
+    register: str | Path | None = None,
     options: Mapping[str, Value] | None = None,
     engine: str = DUCKDB,
     master: str | None = None,
@@ -97,6 +104,10 @@ def anonymize(
     by default a new one, which the private audit file keeps.
     beside: an earlier release of the same data; flows that would give people away together with it are withheld.
     areas_from: an earlier release whose areas are used, in place of a method; flows that fail there are withheld.
+    same_areas: choose areas for all steps of time and groups at once, so that they can be compared; a flow that fails
+    in one of them is withheld there.
+    register: a private file that knows all releases of a source, made if there is none: flows that would give people
+    away together with any of them are withheld, and `write` enters the new one.
     options: options of the method by name.
     engine, master: where matrices are solved that need not wait for each other: on the cores of this machine, or with
     "spark" on a cluster. The release is the same.
@@ -133,30 +144,51 @@ def anonymize(
         secret=secret,
         beside=beside,
         areas_from=areas_from,
+        same_areas=same_areas,
         options=options,
     )
     said = parse_description(description, has_unit=flows.provenance.unit is not None)
     spread = choose_spread(engine, master)
+    check_register(register, engine)
     earlier = beside if areas_from is None else areas_from
     flows = flows if earlier is None else on_places_of(earlier, flows)
     problem = _with_budget(make_problem(flows, asked), asked)
+    before = None if register is None else look_back(register, problem, asked, said.get("period"))
 
     def solve(problem: Problem) -> Solution:
         return asked.method.run(problem, asked.options, spread)
 
     if areas_from is None:
         solution = solve_within_margins(problem, solve) if protect_margins else solve(problem)
+        if same_areas:
+            cost = compare_with_free(problem, solution, solve)
+            solution = replace(solution, notes=(*solution.notes, cost))
     else:
         solution, name = solve_on_areas(problem, areas_from)
         solution = protect(problem, solution) if protect_margins else solution
         asked = replace(asked, method=find_method(name))
     if beside is not None:
         solution = withhold_beside(problem, solution, beside)
-    measures = _check(problem, solution, asked, beside=beside is not None)
+    if before is not None:
+        solution = withhold_again(problem, solution, before)
+    measures = _check(problem, solution, asked, before, beside=beside is not None)
     check_changeable(flows, solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, solve) if totals else None
-    return _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
+    release = _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
+    return release if before is None else _enter(release, problem, solution, (rest, whole), before)
+
+
+def _enter(
+    release: Release, problem: Problem, solution: Solution, more: tuple[Elsewhere | None, Totals | None], before: Before
+) -> Release:
+    """Return a release that writing enters in a register, or raise if it may not be published beside what is there."""
+    layers = layers_of(problem.flows, solution, *more, before.marked.pair)
+    if any(part is not None for part in more) or not may_withhold(solution, problem):
+        check_again(problem, layers, before)
+    notes = (*before.notes, *(solution.notes[-1:] if before.entries and may_withhold(solution, problem) else ()))
+    entry = before.describe(layers, release.manifest, notes)
+    return replace(release, entry=entry, notes=(*release.notes, *before.notes))
 
 
 def _with_budget(problem: Problem, asked: Demand) -> Problem:
@@ -195,6 +227,7 @@ def _describe(
             cell_key=asked.cell_key,
             hidden_choice=None if asked.chance is None else asked.chance.share,
             areas_from=areas_from,
+            same_areas=asked.same_areas,
             sensitive_tiles=None if problem.sensitive is None else problem.sensitive.tiles,
             description=description,
         ),
@@ -246,6 +279,11 @@ def _notes(whole: Totals | None) -> list[str]:
 
 def make_problem(flows: Flows, asked: Demand) -> Problem:
     """Return the problem with a budget of all trips, or raise if what is asked does not go with these flows."""
+    if flows.times is not None and asked.same_areas:
+        raise InputError(
+            "where time is generalized like places, flows of different times have areas of their own",
+            "cut time with --time, or leave out --same-areas",
+        )
     if flows.times is not None and not asked.method.times:
         raise InputError(f"{asked.method.name} does not generalize time", "cut time with --time, or use mosaic")
     several = asked.several and not isinstance(flows.people, Crowds)  # which a cluster counted for one tree
@@ -264,6 +302,7 @@ def make_problem(flows: Flows, asked: Demand) -> Problem:
         several=several,
         remainders=asked.remainders,
         sensitive=asked.sensitive,
+        same_areas=asked.same_areas,
         chance=asked.chance,
     )
 
@@ -286,10 +325,12 @@ def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
-def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool) -> Measures:
+def _check(problem: Problem, solution: Solution, asked: Demand, before: Before | None, *, beside: bool) -> Measures:
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
     flows = problem.flows
     if not len(solution.origin):
+        if before is not None and before.entries:
+            raise PromiseError(f"nothing may be published: {solution.notes[-1]}", HOW_TO_FORGET)
         raise PromiseError(
             "no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas"
         )
@@ -308,6 +349,7 @@ def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool)
             f"{asked.share:.2%} allowed",
             "allow more with --max-suppression, lower k, or use a coarser grid"
             + ("; flows are also withheld because of the release beside" if beside else "")
+            + (f"; {solution.notes[-1]}" if before is not None and before.entries else "")
             + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
     return measures

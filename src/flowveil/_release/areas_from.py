@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from flowveil._problem import Solution
+from flowveil._problem import Solution, pass_on_areas
 from flowveil._release.earlier import lay_over
 
 if TYPE_CHECKING:
@@ -14,34 +13,29 @@ if TYPE_CHECKING:
 
     from flowveil._problem import Problem
 
+_ADVICE = (
+    "to lose less, give all periods as one input with --time month --same-areas, which chooses areas for all at once"
+)
+
 
 def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]:
     """Return the flows of an earlier release that pass with the new trips, and the method that made its areas.
 
     Where the earlier release is for all times and groups together, its areas serve each matrix.
     """
-    flows = problem.flows
-    earlier = lay_over(flows, folder, listed=True)
-    width = max(len(earlier.origin), 1)
-    inside = earlier.group >= 0
-    keys, place = np.unique(flows.matrix[inside] * width + earlier.group[inside], return_inverse=True)
-    matrix, flow = np.divmod(keys, width)
-    origin, destination = earlier.origin[flow], earlier.destination[flow]
-    group = np.full(len(flows), -1, np.int64)
-    group[inside] = place
-    first, second = earlier.numbered or (flows.origins, flows.destinations)
-    good = problem.requirement.passes(problem.measure(group, len(keys)), first.tiles[origin], second.tiles[destination])
-    if problem.sensitive is not None:
-        for areas, ends in ((first, origin), (second, destination)):
-            good &= ~problem.sensitive.barred(flows.places, areas, ends)
-    number = np.append(np.where(good, np.cumsum(good) - 1, -1), -1)  # the last entry is for no flow
-    solution = Solution(
-        origin[good],
-        destination[good],
-        number[group],
-        matrix[good],
-        notes=(f"{int((~good).sum())} flows on the areas of the earlier release fail and are withheld",),
-        time=None if earlier.time is None else earlier.time[flow][good],
-        numbered=earlier.numbered,
+    earlier = lay_over(problem.flows, folder, listed=True)
+    nothing = earlier.origin[:0]
+    areas = Solution(
+        earlier.origin, earlier.destination, earlier.group, nothing, time=earlier.time, numbered=earlier.numbered
     )
-    return solution, earlier.method
+    solution, failing = pass_on_areas(problem, areas)
+    return replace(solution, notes=_notes(problem, solution, failing)), earlier.method
+
+
+def _notes(problem: Problem, solution: Solution, failing: int) -> tuple[str, ...]:
+    """Say what is lost on areas that were chosen for other trips, and how to lose less."""
+    lost = problem.flows.trips[solution.group < 0].sum() / problem.flows.total
+    return (
+        f"{failing} flows on the areas of the earlier release fail and are withheld",
+        f"{lost:.1%} of the trips are left out on areas that were chosen for others; {_ADVICE}",
+    )

@@ -42,7 +42,7 @@ def make_audit(release: Release) -> Audit:
         "suppressed_trips": flows.total - kept,
         "suppressed": (flows.total - kept) / flows.total,
         "metrics": dict(release.metrics()),
-        "notes": [*provenance.notes, *release.notes],
+        "notes": [*provenance.notes, *provenance.doubts, *release.notes],
     }
     if release.secret is not None:
         audit["secret"] = release.secret.hex()

@@ -29,7 +29,13 @@ from flowveil._options import (
 from flowveil._places import Sensitive, read_sensitive
 from flowveil._problem import LOSSES, Chance
 from flowveil._release.chance import draw_words
-from flowveil._release.going_together import check_hidden_choice, check_margins, check_remainders, check_share
+from flowveil._release.going_together import (
+    check_hidden_choice,
+    check_margins,
+    check_remainders,
+    check_same_areas,
+    check_share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +70,7 @@ class Demand:
     max_share: float | None = None  # the largest share of a flow that one person may make
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
     sensitive_path: str | None = None  # their file
+    same_areas: bool = False  # shall all steps of time and groups have their areas in common?
 
 
 def parse_demand(
@@ -90,6 +97,7 @@ def parse_demand(
     secret: str | Path | None = None,
     beside: str | Path | None = None,
     areas_from: str | Path | None = None,
+    same_areas: bool = False,
     options: Mapping[str, Value] | Sequence[str] | None = None,
 ) -> Demand:
     """Return what is asked of a release (see `anonymize`), or raise if it does not go together.
@@ -119,6 +127,8 @@ def parse_demand(
     only_flows = alone and not remainders and not protect_margins
     check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked)
     typed = chosen.parse_options(options)
+    beyond = {"--totals": totals, "--remainders": remainders, "--hide-choice": hidden, "--max-share": max_share}
+    check_same_areas(same_areas, chosen, typed, beyond | {"--areas-from": areas_from})
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
         if chosen.name != DEFAULT_METHOD or typed or max_gbar is not None:
@@ -150,6 +160,7 @@ def parse_demand(
         max_share=parse_max_share(max_share),
         sensitive=_parse_sensitive(chosen, sensitive, sensitive_tiles, remainders=remainders),
         sensitive_path=str(Path(sensitive).resolve()) if isinstance(sensitive, str | Path) else None,
+        same_areas=same_areas,
     )
 
 

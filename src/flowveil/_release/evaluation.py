@@ -79,6 +79,8 @@ def recount(
     """Count the trips again as they were for a written release; changes: other arguments of `build_flows`."""
     options, promise = content.manifest["options"], content.manifest["promise"]
     story = remembered(read_audit(release))
+    if zones is not None and options.get("grid") is not None:
+        raise InputError("zones were given, and the release is on a grid", "leave out --zones")
     trips = reopen_trips(trips, story, columns, where)
     keywords = {
         "zones": (zones if zones is not None else story.zones) if options.get("grid") is None else None,
@@ -91,6 +93,7 @@ def recount(
         "time_hierarchy": options.get("time_hierarchy"),
         "timezone": options.get("timezone"),
         "by": options.get("by", ()),
+        "max_unusable": 1,  # whoever made the release allowed what there is
     }
     return build_flows(trips, options.get("grid"), **(keywords | changes))
 

@@ -9,7 +9,9 @@ from flowveil._options import DEFAULT_LOSS, check_flag
 from flowveil._problem import LOSSES_OF_NODES
 
 if TYPE_CHECKING:
-    from flowveil._methods import Method
+    from collections.abc import Mapping
+
+    from flowveil._methods import Method, Value
 
 _HIDES = "mosaic"  # the method whose choice can be hidden
 
@@ -96,3 +98,25 @@ def check_hidden_choice(
             "go with a hidden choice: they tell more than flows",
             "leave out --hide-choice, or the others",
         )
+
+
+_APART = {  # from areas in common, and why
+    "--totals": "totals have areas of their own",
+    "--remainders": "a remainder in one step would be a whole flow in another",
+    "--hide-choice": "a draw for each step would give each areas of its own",
+    "--max-share": "a flow in which one person makes too many trips may hold finer ones in which nobody does",
+    "--areas-from": "areas of an earlier release are the same for all steps already",
+    "budget=each": "with a budget for each step, each has areas of its own",
+}
+
+
+def check_same_areas(same: object, method: Method, typed: Mapping[str, Value], others: Mapping[str, object]) -> None:
+    """Raise if all steps of time and groups cannot have their areas in common; others: values by option."""
+    if not check_flag(same, "same_areas"):
+        return
+    if not method.same_areas:
+        raise InputError(f"{method.name} chooses areas for each matrix", "leave out --same-areas, or use mosaic")
+    asked = {**others, "budget=each": typed.get("budget") == "each"}
+    for name, reason in _APART.items():
+        if asked[name]:
+            raise InputError(f"{name} does not go with areas in common: {reason}", f"leave out {name} or --same-areas")

@@ -49,6 +49,7 @@ def make_manifest(
     cell_key: int | None = None,
     hidden_choice: float | None = None,
     areas_from: bool = False,
+    same_areas: bool = False,
     sensitive_tiles: int | None = None,
     description: Mapping[str, str] | None = None,
 ) -> Manifest:
@@ -68,6 +69,7 @@ def make_manifest(
         "cell_key": cell_key,
         "protect_margins": protect_margins or None,
         "hidden_choice": hidden_choice,
+        "same_areas": same_areas or None,
     }
     promise: Promise = {
         "kind": "k-anonymity",
@@ -82,7 +84,7 @@ def make_manifest(
         "format": FORMAT,
         "software": f"flowveil {version('flowveil')}",
         "method": method.name,
-        "options": _options(flows, typed, areas_from=areas_from),
+        "options": _options(flows, typed, areas_from=areas_from, same_areas=same_areas),
         "promise": promise,
         "promise_text": promise_text(promise, described.get("unit_label")),
         "absence": f"{ABSENCE} {ABSENCE_INSIDE}" if remainders else ABSENCE,
@@ -98,7 +100,7 @@ def _kind_of_volumes(*, exact: bool, rounded: bool, changed: bool) -> str:
     return "exact" if exact else "lower-bound"
 
 
-def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool) -> Settings:
+def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool, same_areas: bool) -> Settings:
     """Return what the user typed to choose places, times and groups, and the options of the method."""
     story = flows.provenance
     options: dict[str, Json] = {
@@ -108,6 +110,7 @@ def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool) -> S
         "timezone": story.timezone,
         "by": list(story.by) or None,
         "areas_from": areas_from or None,
+        "same_areas": same_areas or None,
         "method_options": dict(sorted(typed.items())) or None,
     }
     told = {name: value for name, value in options.items() if value is not None}
@@ -229,6 +232,11 @@ def promise_text(promise: Promise, label: str | None = None) -> str:
         sentences.append(
             f"With chances of up to {100 * promise['hidden_choice']:g} % a secret draw kept areas whole that could "
             "have been divided, so that no area tells for certain of a smaller crowd in it."
+        )
+    if "same_areas" in promise:
+        sentences.append(
+            "All steps of time and groups have their pairs of areas in common: a pair that one of them lacks has "
+            "fewer there than a flow needs, or was left out."
         )
     if "elsewhere" in promise:
         sentences.append(

@@ -11,6 +11,7 @@ from flowveil._errors import InputError
 from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
 from flowveil._measure import metrics
 from flowveil._reading import Readable
+from flowveil._register import enter
 from flowveil._release.audit import make_audit
 from flowveil._report import choose_report, flows_content, make_inline
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Manifest
     from flowveil._measure import Metrics, Published
     from flowveil._places import ZonesLike
+    from flowveil._register import NewEntry
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +47,7 @@ class Release(Readable):
     notes: tuple[str, ...] = ()  # private: choices the method made
     secret: bytes | None = None  # private: what chance was drawn from, where something was left to it
     sensitive: str | None = None  # private: path of the file of sensitive places
+    entry: NewEntry | None = None  # private: what writing enters in a register
 
     def __repr__(self) -> str:
         return f"<Release: {self.flows.num_rows:,} flows by {self.manifest.get('method')}>"
@@ -101,7 +104,10 @@ class Release(Readable):
         check_target(path, overwrite=overwrite)  # before any work
         private = {} if self.assignment is None else {ASSIGNMENT: self.assignment}
         shown = choose_report(flows_content, report=report, ground=ground, context=context)
-        return write_folder(path, self.files, private | {AUDIT: make_audit(self)}, overwrite=overwrite, report=shown)
+        audit = make_audit(self)
+        with enter(self.entry, path) as entered:
+            told = private | {AUDIT: {**audit, **entered}}
+            return write_folder(path, self.files, told, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""

@@ -33,6 +33,7 @@ class Totals:
     solution: Solution
     measures: Measures
     withheld: int  # flows that would have given groups away
+    of_pair: IntArray  # by tile pair of the groups: the total that counts it, -1 for none
 
 
 def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem], Solution]) -> Totals:
@@ -55,7 +56,7 @@ def find_totals(problem: Problem, solution: Solution, solve: Callable[[Problem],
     of_entry = np.full(len(flows), -1, np.int64)
     of_entry[entry] = kept  # all groups of an entry lie in the same flow
     together = keep_flows(together, of_entry)
-    return Totals(flows, together, flows.measure(together.group, len(together.origin)), withheld)
+    return Totals(flows, together, flows.measure(together.group, len(together.origin)), withheld, together.group[entry])
 
 
 def withhold_beside(problem: Problem, solution: Solution, folder: str | Path) -> Solution:

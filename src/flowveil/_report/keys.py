@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 AMOUNTS = ("trips", "persons", "weight")
 _CYCLES = {"hour-of-day": 24, "hour-of-week": 168}
+_KINDS = {"weekday-weekend": ("weekdays", "weekend"), "day-type": ("weekdays", "Saturdays", "Sundays")}
+_CALENDAR = {"month": "%Y-%m", "week": "week of %Y-%m-%d"}  # steps that are called by the date on which they begin
 _MOST_STEPS = 1_000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -35,11 +38,12 @@ def _key(flows: pa.Table, name: str, manifest: Mapping[str, Json]) -> Key:
     if name == TIMES[0] and "time_hierarchy" in manifest["options"]:
         values = list(zip(values, flows[TIMES[1]].to_pylist(), strict=True))
     order = sorted(set(values), key=_rank)
+    zone = str(manifest["options"].get("timezone", "UTC"))
     if name == TIMES[0]:
-        order = _without_gaps(order, step)
+        order = _calendar(order, step, zone) if step in _CALENDAR else _without_gaps(order, step)
     place = {value: number for number, value in enumerate(order)}
     position = np.array([place[value] for value in values], np.int64)
-    labels = [label(value, step if name == TIMES[0] else "") for value in order]
+    labels = [label(value, step if name == TIMES[0] else "", zone) for value in order]
     grouped = "totals" in manifest["promise"] and name in manifest["options"].get("by", ())
     total = place.get(TOTAL, -1) if grouped else -1
     if name != TIMES[0]:
@@ -68,6 +72,8 @@ def _steps(order: list[Any], step: str) -> Steps | None:  # as below
 
 def _without_gaps(order: list[Any], step: str) -> list[Any]:  # whole numbers, moments, or a pair of them
     """Return all steps of time from the first to the last, so that a time bar does not hide a quiet hour."""
+    if step in _KINDS and set(order) <= set(range(len(_KINDS[step]))):
+        return list(range(len(_KINDS[step])))
     if step in _CYCLES and all(isinstance(value, int) for value in order):
         return list(range(_CYCLES[step])) if all(0 <= value < _CYCLES[step] for value in order) else order
     if len(order) < 2 or not all(isinstance(value, datetime) for value in order):
@@ -78,11 +84,25 @@ def _without_gaps(order: list[Any], step: str) -> list[Any]:  # whole numbers, m
     return filled if set(order) <= set(filled) else order
 
 
+def _calendar(order: list[Any], step: str, zone: str) -> list[Any]:  # as above
+    """Return all months or weeks from the first to the last, as their clock begins them."""
+    if not order or not all(isinstance(value, datetime) for value in order):
+        return order
+    clock = ZoneInfo(zone)
+    day, last = (value.astimezone(clock).date() for value in (order[0], order[-1]))
+    filled: list[datetime] = []
+    while day <= last and len(filled) < _MOST_STEPS:
+        filled.append(datetime.combine(day, time(), clock).astimezone(order[0].tzinfo or UTC))
+        day = (day + timedelta(days=32)).replace(day=1) if step == "month" else day + timedelta(days=7)
+    return filled if set(order) <= set(filled) else order
+
+
 def _hour(value: object, step: str) -> int | None:
     """Return the hour of the day in which a step of time begins; None where it has none."""
     if isinstance(value, int) and step in _CYCLES:
         return value % 24
-    return value.hour if isinstance(value, datetime) and not step.endswith("d") else None
+    within_a_day = not step.endswith("d") and step not in _CALENDAR
+    return value.hour if isinstance(value, datetime) and within_a_day else None
 
 
 def _rank(value: object) -> tuple[object, ...]:
@@ -92,16 +112,28 @@ def _rank(value: object) -> tuple[object, ...]:
     return value is None, 0 if value is None else value
 
 
-def label(value: object, step: str) -> str:
-    """Return a value of a key as people read it."""
+def label(value: object, step: str, zone: str = "UTC") -> str:
+    """Return a value of a key as people read it; zone: whose clock cut the calendar."""
     if value is None:
         return "not given"
     if isinstance(value, tuple):
-        return "at any time" if value[0] is None else " to ".join(label(part, step) for part in value)
+        return "at any time" if value[0] is None else " to ".join(label(part, step, zone) for part in value)
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if value.tzinfo else f"{value:%Y-%m-%d %H:%M}"
-    if step == "hour-of-week" and isinstance(value, int):
+        return _moment(value, step, zone)
+    return _turn(value, step) if isinstance(value, int) else str(value)
+
+
+def _moment(value: datetime, step: str, zone: str) -> str:
+    if step in _CALENDAR:
+        return value.astimezone(ZoneInfo(zone)).strftime(_CALENDAR[step])
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if value.tzinfo else f"{value:%Y-%m-%d %H:%M}"
+
+
+def _turn(value: int, step: str) -> str:
+    """Return an hour, or a kind of days, in words."""
+    if step == "hour-of-week":
         return f"{_DAYS[value // 24 % 7]} {value % 24:02}:00"
-    if step == "hour-of-day" and isinstance(value, int):
+    if step == "hour-of-day":
         return f"{value:02}:00"
-    return str(value)
+    kinds = _KINDS.get(step, ())
+    return kinds[value] if 0 <= value < len(kinds) else str(value)

@@ -50,7 +50,7 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
     support = whole(table["support"])
     extent, hours, users = _extent(scene, table), _hours(table), users_of(manifest)
     return [
-        Figure("users", f"{users} in all groups", int(sizes.sum())),
+        Figure("users", f"{users} in all groups" + _in_periods(manifest), int(sizes.sum())),
         Figure("groups", f"groups of at least {manifest['promise']['k']} {users}, one trajectory each", len(sizes)),
         Figure("samples", "published samples: a box and a span of time", table.num_rows),
         Figure("boxes", "different boxes", len(scene.names)),
@@ -92,6 +92,12 @@ def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[
         distribution("durations", "How long the samples last", "hours of a sample", "samples", _hours(table)),
     ]
     return [part for part in charts if part["amounts"]]
+
+
+def _in_periods(manifest: Mapping[str, Json]) -> str:
+    """Return how often somebody is counted, where trajectories are cut into days or weeks."""
+    period = manifest["promise"].get("cut_into")
+    return "" if period is None else f", once for each {period} of theirs"
 
 
 def _groups(table: pa.Table) -> tuple[IntArray, IntArray]:

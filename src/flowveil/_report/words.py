@@ -18,6 +18,7 @@ _OF_THE_COMMAND = (
     "bbox",
     "method_options",
     "areas_from",
+    "same_areas",
     "places",
     "place_names",
 )  # written in a way of their own
@@ -71,6 +72,11 @@ def _limits_of_choice(manifest: Mapping[str, Json]) -> list[str]:
         limits.append(
             "Why an area was not divided: whoever knows the method can tell that one of its parts would have had a "
             "crowd that is too small to be published. flowveil risk counts such cases, and --hide-choice hides them."
+        )
+    if options.get("same_areas"):
+        limits.append(
+            "Where a step of time or a group lacks a pair of areas that others have: it had fewer there than a flow "
+            "needs, perhaps nobody."
         )
     if str(options.get("hierarchy", "")).partition(":")[0] == "lattice" and not options.get("areas_from"):
         limits.append(
@@ -141,6 +147,8 @@ def command(manifest: Mapping[str, Json]) -> str:
         parts.append("--places PLACES")
     if options.get("areas_from"):
         parts.append("--areas-from EARLIER")
+    if options.get("same_areas"):
+        parts.append("--same-areas")
     typed = options.get("method_options", {})
     parts += [
         _option(name.replace("_", "-"), value) if name in ("loss", "max_gbar") else _option("option", f"{name}={value}")
@@ -163,7 +171,19 @@ def _where(options: Mapping[str, Json]) -> list[str]:
 
 
 def _trajectories(options: Mapping[str, Json]) -> list[str]:
-    shown = ("bbox", "step", "caps", "weights", "min_samples", "variant", "max_extent", "max_duration", "min_support")
+    shown = (
+        "bbox",
+        "step",
+        "caps",
+        "weights",
+        "cut_into",
+        "timezone",
+        "min_samples",
+        "variant",
+        "max_extent",
+        "max_duration",
+        "min_support",
+    )
     typed = [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
     return [*typed, *(["--no-reshape"] if options.get("reshape") is False else [])]
 

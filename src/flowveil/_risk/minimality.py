@@ -7,6 +7,7 @@ out nobody, and of equals the finer is taken. So each way to divide a published 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -156,7 +157,7 @@ class Deduction:
         found = [
             Statement(flow, end)
             for end, free in enumerate(self._free_ends())
-            for flow in np.flatnonzero(free & ~remainder).tolist()
+            for flow in np.flatnonzero(free & ~remainder & self._alone).tolist()
             if self.divisions.ways(self.ends[end][flow])
         ]
         return found + [known for flow in np.flatnonzero(remainder).tolist() for known in self._of_remainder(flow)]
@@ -178,6 +179,17 @@ class Deduction:
         if statement.way is None:
             return bool(small.any())
         return bool((counts < self.k).all() and small.sum() > 1)
+
+    @cached_property
+    def _alone(self) -> BoolArray:
+        """By flow, whether no other has the same areas, where steps of time and groups have them in common.
+
+        Such areas are divided where that is free in all of them: if several have a flow, any may have forbidden it.
+        """
+        if "same_areas" not in self.manifest["promise"]:
+            return np.ones(self.table.num_rows, bool)
+        pairs = Counter(zip(*self.ends, strict=True))
+        return np.array([pairs[pair] == 1 for pair in zip(*self.ends, strict=True)], bool)
 
     @cached_property
     def _remainders(self) -> BoolArray:
@@ -206,7 +218,9 @@ class Deduction:
         if typed.get("side", "either") not in ("either", ENDS[end]):
             return False
         areas = self.ends[end]
-        overlap = (self.divisions.overlap(areas[row] for row in rows) for rows in self._rows_of_key.values())
+        together = [range(self.table.num_rows)] if "same_areas" in self.manifest["promise"] else None
+        parts = together or self._rows_of_key.values()
+        overlap = (self.divisions.overlap(areas[row] for row in rows) for rows in parts)
         # One end comes first in all steps of time and groups, unless each was solved by itself.
         return not (all(overlap) if typed.get("budget") == "each" else any(overlap))
 

@@ -22,7 +22,7 @@ _SEED = 0
 _BETTER = 1.5  # times as many right statements as by chance: from there on the attack tells something
 _RADIUS = 6_371_000.0  # of the Earth, in meters
 _FAR = 4e7  # meters: between areas one of which has no center, and between groups
-_CYCLES = ("hour-of-day", "hour-of-week")
+_CYCLES = ("hour-of-day", "hour-of-week", "weekday-weekend", "day-type")
 
 
 class Step(NamedTuple):

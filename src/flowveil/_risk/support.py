@@ -10,11 +10,12 @@ import pyarrow as pa
 from flowveil._errors import InputError
 from flowveil._folder import remembered
 from flowveil._risk.finding import BREAKS, HOLDS, TELLS, Finding
-from flowveil._trajectories import read_release
+from flowveil._trajectories import first_days, read_release
 from flowveil._trips import Trips, open_samples
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
+    from flowveil._engine import Samples
     from flowveil._risk.case import Case
     from flowveil._trajectories import TrajectoryRelease
 
@@ -57,7 +58,8 @@ def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
     if case.trips is None or isinstance(case.trips, Trips):
         raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
     story = remembered(release.audit)
-    samples = open_samples(case.trips, case.columns or story.columns, case.where or story.where).read()
+    where = case.where or story.where
+    samples = open_samples(case.trips, case.columns or story.columns, where, towers=story.towers).read()
     west, south, east, north = release.manifest["options"]["bbox"]
     inside = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
     table = release.trajectories
@@ -65,12 +67,11 @@ def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
     low = [table[name].to_numpy() for name in ("lon0", "lat0")]
     high = [table[name].to_numpy() for name in ("lon1", "lat1")]
     begin, end = (table[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1"))
-    of_user = dict(zip(release.members["user_id"].to_pylist(), release.members["group"].to_pylist(), strict=True))
-    listed = np.array([-1 if of_user.get(user) is None else of_user[user] for user in samples.users], np.int64)
+    owner, listed = _owners(samples, release)
     support = np.zeros(len(group), np.int64)
-    order = np.argsort(samples.user, kind="stable")
+    order = np.argsort(owner, kind="stable")
     order = order[inside[order]]
-    edges = np.searchsorted(samples.user[order], np.arange(len(samples.users) + 1))
+    edges = np.searchsorted(owner[order], np.arange(len(listed) + 1))
     first = np.searchsorted(group, np.arange(int(group.max(initial=-1)) + 2))
     for user in np.flatnonzero(listed >= 0).tolist():
         rows = order[edges[user] : edges[user + 1]]
@@ -80,3 +81,18 @@ def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
             there &= (low[axis][spots, None] - _FUZZ <= values) & (values < high[axis][spots, None] + _FUZZ)
         support[spots[there.any(axis=1)]] += 1
     return support
+
+
+def _owners(samples: Samples, release: TrajectoryRelease) -> tuple[IntArray, IntArray]:
+    """Return whose each row is, a user's or a user's period's, and by these the group, -1 for none."""
+    members, options = release.members, release.manifest["options"]
+    days = np.zeros(len(samples.user), np.int64)
+    listed: list[int | None] = [0] * len(members)
+    if "cut_into" in options:
+        days = first_days(samples.time, options["cut_into"], options["timezone"])
+        listed = members["period"].cast(pa.int32()).to_pylist()
+    pairs, owner = np.unique(np.stack([samples.user, days]), axis=1, return_inverse=True)
+    keys = zip(members["user_id"].to_pylist(), listed, strict=True)
+    of_member = dict(zip(keys, members["group"].to_pylist(), strict=True))
+    groups = [of_member.get((samples.users[user], day)) for user, day in pairs.T.tolist()]
+    return owner.ravel(), np.array([-1 if group is None else group for group in groups], np.int64)

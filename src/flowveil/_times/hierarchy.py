@@ -11,7 +11,7 @@ import pyarrow as pa
 from flowveil._errors import InputError
 from flowveil._options import parse_text
 from flowveil._places import ROOT, Hierarchy
-from flowveil._times.steps import DAY, HOUR, TimeSteps, duration, parse_steps
+from flowveil._times.steps import DAY, DAYS, HOUR, MONTH, WEEK, TimeSteps, duration, parse_steps
 
 if TYPE_CHECKING:
     from flowveil._arrays import Column, IntArray
@@ -52,6 +52,10 @@ def parse_hierarchy(text: str, timezone: str | None = None) -> Levels:
     parse_text(text, "time_hierarchy", "1h<part-of-day<day")
     first, *above = names = [part.strip() for part in text.split("<")]
     steps = parse_steps(first, timezone)
+    if steps.name in (WEEK, MONTH, *DAYS):
+        raise InputError(
+            f"a hierarchy of time does not begin with {steps.name}", "write one like 1h<part-of-day<day, or use --time"
+        )
     if not above:
         raise InputError(f"{text!r} has one level", "write a hierarchy of time like 1h<part-of-day<day")
     lengths = []

@@ -1,4 +1,4 @@
-"""Steps of time: of the calendar, or of the hours of a day or week whatever the date."""
+"""Steps of time: of the calendar, or hours of a day or week and kinds of days, whatever the date."""
 
 from __future__ import annotations
 
@@ -17,40 +17,63 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, Column, IntArray
 
 HOUR_OF_DAY, HOUR_OF_WEEK = "hour-of-day", "hour-of-week"
-CYCLES = {HOUR_OF_DAY: 24, HOUR_OF_WEEK: 168}  # hours until they begin again
+WEEKEND, DAY_TYPE = "weekday-weekend", "day-type"
+WEEK, MONTH = "week", "month"
+HOURS_OF_CYCLE = {HOUR_OF_DAY: 24, HOUR_OF_WEEK: 168}  # until they begin again
+# The kind of each day of the week, from Monday on: weekday, Saturday or weekend, Sunday.
+DAYS = {WEEKEND: (0, 0, 0, 0, 0, 1, 1), DAY_TYPE: (0, 0, 0, 0, 0, 1, 2)}
+CYCLES = HOURS_OF_CYCLE | {name: max(kinds) + 1 for name, kinds in DAYS.items()}  # values
 HOUR = 3_600_000_000  # in microseconds, as all times here
 DAY = 24 * HOUR
 MONDAY = 4 * DAY  # a Monday: 1970-01-05
 _UNITS = {"min": HOUR // 60, "h": HOUR, "d": DAY}
+_LONGER_THAN_A_MONTH = 32 * DAY
 
 
 @dataclass(frozen=True)
 class TimeSteps:
-    """Equal steps: the key of a step is its beginning in UTC, in microseconds, or the number of its hour in a cycle."""
+    """Steps: the key of one is its beginning in UTC, in microseconds, or its number in a cycle of hours or of days."""
 
-    name: str  # 15min, 1h, 1d, hour-of-day, hour-of-week and the like
+    name: str  # 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, weekday-weekend, day-type and the like
     timezone: str | None = None  # None: as written, aware times in UTC
 
     @property
     def cycle(self) -> int | None:
-        """Hours of the cycle; None for steps of the calendar."""
+        """Values of the cycle: hours, or kinds of days; None for steps of the calendar."""
         return CYCLES.get(self.name)
 
     @property
     def length(self) -> int:
-        """The length of a step in microseconds."""
-        return duration(self.name) or HOUR
+        """The length of a step in microseconds; months have none."""
+        return 7 * DAY if self.name == WEEK else duration(self.name) or HOUR
 
     def index(self, instant: Column, aware: Column) -> Column:
         """Return the step (int64) of times, in microseconds: in UTC where `aware`, else by the local clock."""
         utc, local = self._clocks(instant, aware.to_numpy(zero_copy_only=False).astype(bool))
-        if self.cycle == CYCLES[HOUR_OF_DAY]:
-            step = local // HOUR % 24
+        if self.name in DAYS:
+            step = np.array(DAYS[self.name])[(local - MONDAY) // DAY % 7]
         elif self.cycle:
-            step = (local - MONDAY) // HOUR % CYCLES[HOUR_OF_WEEK]
+            step = (local - MONDAY) // HOUR % self.cycle
+        elif self.name == MONTH:
+            step = self._to_utc(_month(local))
         else:
             step = self.begin(utc, local, self.length)
         return pa.array(step, pa.int64())
+
+    def end(self, begin: IntArray) -> IntArray:
+        """Return when steps of the calendar end: where the next begins. A day may have 23 or 25 hours."""
+        if self.name == MONTH:
+            return self._to_utc(_month(self.local(begin + _LONGER_THAN_A_MONTH)))
+        if self.length <= HOUR or self.timezone is None:
+            return begin + self.length
+        later = begin + self.length + HOUR
+        return self.begin(later, self.local(later), self.length)
+
+    def hours_of_week(self, value: int) -> list[int]:
+        """Return the hours of the week (0 is Monday at midnight) that a value of a cycle stands for."""
+        if self.name in DAYS:
+            return [24 * day + hour for day, kind in enumerate(DAYS[self.name]) if kind == value for hour in range(24)]
+        return list(range(value, HOURS_OF_CYCLE[HOUR_OF_WEEK], self.cycle or 1))
 
     def begin(self, utc: IntArray, local: IntArray, length: int) -> IntArray:
         """Return when the steps of a length began, in UTC: at whole multiples on the local clock since midnight.
@@ -72,7 +95,7 @@ class TimeSteps:
         return np.asarray(shown.cast(pa.int64()).to_numpy(), np.int64)
 
     def values(self, keys: IntArray) -> Column:
-        """Return steps as they are published: UTC timestamps, or whole numbers of hours."""
+        """Return steps as they are published: UTC timestamps, or whole numbers."""
         return pa.array(keys, pa.int64()) if self.cycle else pa.array(keys, pa.int64()).cast(pa.timestamp("us", "UTC"))
 
     def _clocks(self, instant: Column, aware: BoolArray) -> tuple[IntArray, IntArray]:
@@ -86,9 +109,17 @@ class TimeSteps:
 
     def _to_utc(self, local: IntArray) -> IntArray:
         """Return when a clock shows these times: the first time if twice, and what comes next if never."""
+        if self.timezone is None:
+            return local
         clock = cast("pa.TimestampArray", pa.array(local, pa.int64()).cast(pa.timestamp("us")))
-        zoned = pc.assume_timezone(clock, self.timezone or "UTC", ambiguous="earliest", nonexistent="latest")
+        zoned = pc.assume_timezone(clock, self.timezone, ambiguous="earliest", nonexistent="latest")
         return np.asarray(zoned.cast(pa.int64()).to_numpy(), np.int64)
+
+
+def _month(local: IntArray) -> IntArray:
+    """Return when the months of times began, by the same clock."""
+    months = local.astype("datetime64[us]").astype("datetime64[M]")
+    return months.astype("datetime64[us]").astype(np.int64)
 
 
 def duration(name: str) -> int | None:
@@ -102,9 +133,10 @@ def duration(name: str) -> int | None:
 
 def parse_steps(name: str, timezone: str | None = None) -> TimeSteps:
     """Return the steps of that name, or raise."""
-    if not isinstance(name, str) or (name not in CYCLES and duration(name) is None):
+    known = (WEEK, MONTH, *CYCLES)
+    if not isinstance(name, str) or (name not in known and duration(name) is None):
         raise InputError(
             f"time cannot be cut into {shown(name)}",
-            f"use 15min, 1h, 1d or another length that divides a day, {HOUR_OF_DAY} or {HOUR_OF_WEEK}",
+            f"use 15min, 1h, 1d or another length that divides a day, {', '.join(known[:-1])} or {known[-1]}",
         )
     return TimeSteps(name, None if timezone is None else parse_timezone(timezone))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from flowveil._options import (
@@ -16,12 +17,15 @@ from flowveil._options import (
 )
 from flowveil._trajectories.glove import VARIANTS, glove
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
+from flowveil._trajectories.periods import group_each
 from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.registered import check_register
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from flowveil._engine import Readable
     from flowveil._options import DescriptionOptions
@@ -77,9 +81,13 @@ def anonymize(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
     memory: str | int | None = None,
+    register: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
     **description: Unpack[DescriptionOptions],
 ) -> TrajectoryRelease:
@@ -91,7 +99,10 @@ def anonymize(
     reshape: cut samples of a group that overlap in time into disjoint ones, as the paper does; False: leave them, which
     keeps places finer and time spans longer.
     memory: e.g. "2GB"; a matrix of stretches is kept if it fits, by default lists of neighbors.
-    step, caps, weights, min_samples, columns, where: as for `read_trajectories`. tell: hears what is being done.
+    register: a private file that knows all releases of a source, made if there is none: raises if one of them is of
+    the same users and time; `write` enters the new one.
+    step, caps, weights, min_samples, cut_into, timezone, towers, columns, where: as for `read_trajectories`.
+    tell: hears what is being done.
     description: what is published with it: title, period, publisher, license, contact, and unit_label, what users are
     in the plural, e.g. "cabs".
 
@@ -123,18 +134,26 @@ def anonymize(
             caps=caps,
             weights=weights,
             min_samples=min_samples,
+            cut_into=cut_into,
+            timezone=timezone,
+            towers=towers,
             memory=asked.memory,
         )
+    entry = None if register is None else check_register(register, trajectories, said.get("period"))
     grid = trajectories.grid
-    grouping = glove(
+    grouping = group_each(
         trajectories,
         asked.k,
-        variant,
-        max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
-        max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
-        reshape=asked.reshape,
-        memory=asked.memory,
-        tell=tell,
+        lambda part: glove(
+            part,
+            asked.k,
+            variant,
+            max_extent=None if asked.meters is None else int(asked.meters // grid.meters),
+            max_duration=None if asked.minutes is None else int(asked.minutes // grid.minutes),
+            reshape=asked.reshape,
+            memory=asked.memory,
+            tell=tell,
+        ),
     )
     if asked.min_support > 1:
         tell("counting who was seen where")
@@ -146,4 +165,6 @@ def anonymize(
     release = make_release(trajectories, grouping, given, asked.k, said)
     if variant == "loose":
         release.audit["notes"].append(LOOSE_WARNING)
-    return release
+    return (
+        release if entry is None else replace(release, entry=replace(entry, promise=dict(release.manifest["promise"])))
+    )

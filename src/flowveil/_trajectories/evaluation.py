@@ -100,13 +100,14 @@ def evaluate(
     *,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    towers: Readable | None = None,
     timezone: str = "UTC",
     seed: int = 0,
 ) -> TrajectoryEvaluation:
     """Measure accuracy, utility and unicity of a release against the samples it was made from.
 
     timezone: where nights and working hours are; seed: of the points that are drawn for unicity.
-    path: the folder. columns, where: of the samples, unless the audit file beside the release tells.
+    path: the folder. columns, where, towers: of the samples, unless the audit file beside the release tells.
 
     >>> fv.trajectories.evaluate("paths", "samples.parquet", timezone="Europe/Brussels").counts["released_users"]
     20
@@ -120,19 +121,32 @@ def evaluate(
         options["bbox"],
         columns=columns or story.columns,
         where=where or story.where,
+        towers=story.towers if towers is None else towers,
         step=options["step"],
         caps=options.get("caps", DEFAULT_CAPS),
         weights=options.get("weights", DEFAULT_WEIGHTS),
         min_samples=options["min_samples"],
+        cut_into=options.get("cut_into"),
+        timezone=options.get("timezone"),
     )
     groups = published_boxes(release, trajectories.grid)
-    listed = dict(zip(release.members["user_id"].to_pylist(), release.members["group"].to_pylist(), strict=True))
-    if set(listed) != set(trajectories.users):
-        raise InputError("the input does not have the users of the release", "give the input that it was made from")
-    group_of = np.array([-1 if listed[user] is None else listed[user] for user in trajectories.users])
+    group_of = _groups_of(release, trajectories)
     return measure(
         trajectories, groups, group_of, release.manifest["promise"]["k"], _offset(timezone, trajectories), seed
     )
+
+
+def _groups_of(release: TrajectoryRelease, trajectories: Trajectories) -> IntArray:
+    """Return the group of each trajectory, -1 if it was suppressed."""
+    members = release.members
+    days = members["period"].cast(pa.int32()).to_pylist() if "period" in members.column_names else [0] * len(members)
+    keys = zip(members["user_id"].to_pylist(), days, strict=True)
+    listed = dict(zip(keys, members["group"].to_pylist(), strict=True))
+    periods = [0] * len(trajectories) if trajectories.periods is None else trajectories.periods.tolist()
+    wanted = list(zip(trajectories.users, periods, strict=True))
+    if set(listed) != set(wanted):
+        raise InputError("the input does not have the users of the release", "give the input that it was made from")
+    return np.array([-1 if listed[key] is None else listed[key] for key in wanted])
 
 
 def published_boxes(release: TrajectoryRelease, grid: Grid) -> list[IntArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from flowveil._errors import InputError
 from flowveil._options import check_flag, parse_wholes
 from flowveil._trajectories.figures import quantiles
 from flowveil._trajectories.glove import choose_kernel
+from flowveil._trajectories.periods import split
 from flowveil._trajectories.pool import Pool
 from flowveil._trajectories.read import check_trajectories
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.read import Trajectories
 
 DEFAULT_KS = (2, 5, 10)
+Name = TypeVar("Name", int, str)
 # Steps of the paper's figure 8, from the finest to an uninformative one: meters and minutes.
 _COARSER = ((1_000, 30), (2_500, 60), (5_000, 120), (10_000, 240), (20_000, 480))
 _NORMAL_TAIL = 2.3263 / 0.6745  # the same ratio of quantiles for a normal distribution
@@ -123,6 +125,31 @@ def gap(
             f"k-gaps cannot be measured for k = {', '.join(map(str, ks))}",
             f"give k from 2 to the number of users, {len(trajectories)}",
         )
+    parts = [part for _, part in split(trajectories) if len(part) >= max(ks)]
+    if not parts:
+        raise InputError(f"no {trajectories.cut_into} has {max(ks)} users", "give lower k, or cut into longer periods")
+    return _joined([_measure(part, ks, tell, generalize=generalize) for part in parts])
+
+
+def _joined(gaps: list[Gap]) -> Gap:
+    """Return the gaps of all periods together."""
+    if len(gaps) == 1:
+        return gaps[0]
+
+    def join(choose: Callable[[Gap], dict[Name, FloatArray]]) -> dict[Name, FloatArray]:
+        return {name: np.concatenate([choose(gap)[name] for gap in gaps]) for name in choose(gaps[0])}
+
+    return Gap(
+        join(lambda gap: gap.gaps),
+        np.concatenate([gap.space for gap in gaps]),
+        np.concatenate([gap.time for gap in gaps]),
+        join(lambda gap: gap.tail_weight),
+        join(lambda gap: gap.generalized),
+    )
+
+
+def _measure(trajectories: Trajectories, ks: Sequence[int], tell: Callable[[str], None], *, generalize: bool) -> Gap:
+    """Measure trajectories that can all be grouped with each other."""
     tell(f"comparing {len(trajectories):,} trajectories")
     values, ids = nearest_others(trajectories, max(ks) - 1)
     space, time, tails = _parts(trajectories, ids[:, 0])

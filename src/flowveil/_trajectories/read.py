@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil._options import parse_memory, parse_whole, shown
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS, Grid, make_grid
+from flowveil._trajectories.periods import first_days, parse_periods
 from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Trajectories:
     """
 
     grid: Grid
-    users: tuple[str, ...]  # ascending; the rank of a user is the place in it
+    users: tuple[str, ...]  # ascending; the rank of a user is the place in it, of a user's period if paths are cut
     start: IntArray  # first sample of each user, and the end
     t: IntArray  # step of time
     x: IntArray  # column
@@ -42,6 +43,9 @@ class Trajectories:
     min_samples: int = 1
     dropped: dict[str, int] = field(default_factory=dict)  # input rows by reason
     short_users: int = 0
+    cut_into: str | None = None  # day or week, if trajectories are cut
+    timezone: str | None = None  # where these begin
+    periods: IntArray | None = None  # by rank, the first day of its period, in days since 1970
 
     def __len__(self) -> int:
         return len(self.users)
@@ -59,7 +63,8 @@ class Trajectories:
         """What was left out, in words."""
         notes = [f"{count:,} rows dropped: {reason}" for reason, count in self.dropped.items()]
         if self.short_users:
-            notes.append(f"{self.short_users:,} users with fewer than {self.min_samples} samples dropped")
+            whose = "users" if self.cut_into is None else f"users' {self.cut_into}s"
+            notes.append(f"{self.short_users:,} {whose} with fewer than {self.min_samples} samples dropped")
         return tuple(notes)
 
 
@@ -73,6 +78,9 @@ def read_trajectories(
     caps: str = DEFAULT_CAPS,
     weights: str = DEFAULT_WEIGHTS,
     min_samples: int = 1,
+    cut_into: str | None = None,
+    timezone: str | None = None,
+    towers: Readable | None = None,
     memory: str | int | None = None,
 ) -> Trajectories:
     """Read trajectories from a file, a glob of files or a table, and snap them to the grid.
@@ -82,7 +90,11 @@ def read_trajectories(
     step: edge of a cell and step of time, e.g. "100m,1min". min_samples: users with fewer rows are dropped.
     caps: the stretch in space and time at which a sample says nothing any more. weights: of space and time against
     each other, whole numbers.
-    source: anything that `read_trips` takes, but with samples. memory: what may be used, e.g. "2GB", or in bytes.
+    cut_into: "day" or "week": each of a user's is a trajectory of its own, from midnight (Monday) in the timezone, by
+    default UTC; min_samples then counts rows of each.
+    towers: a table or file of towers (tower, lon, lat), for samples that name a tower in place of coordinates.
+    source: anything that `read_trips` takes, but with samples, or a folder of cab files.
+    memory: what may be used, e.g. "2GB", or in bytes.
 
     >>> box = fv.synthetic.PHONES_BBOX
     >>> data = fv.trajectories.read_trajectories("samples.parquet", box, step="1km,30min", min_samples=10)
@@ -92,8 +104,9 @@ def read_trajectories(
     grid = make_grid(bbox, step, caps, weights)
     min_samples = parse_min_samples(min_samples)
     allowed = None if memory is None else parse_memory(memory)
-    provenance = open_samples(source, columns, where)
-    return snap(provenance.read(allowed), grid, min_samples, provenance)
+    periods = parse_periods(cut_into, timezone)
+    provenance = open_samples(source, columns, where, towers=towers)
+    return snap(provenance.read(allowed), grid, min_samples, provenance, periods)
 
 
 def check_trajectories(value: object) -> Trajectories:
@@ -108,8 +121,15 @@ def parse_min_samples(value: object) -> int:
     return parse_whole(value, "min_samples, the least number of samples,", "give --min-samples 1 or more")
 
 
-def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleSource | None = None) -> Trajectories:
-    """Put samples on the grid: those in the box, of users who have enough of them."""
+def snap(
+    samples: Samples,
+    grid: Grid,
+    min_samples: int = 1,
+    provenance: SampleSource | None = None,
+    periods: tuple[str | None, str | None] = (None, None),
+) -> Trajectories:
+    """Put samples on the grid: those in the box, of users (and periods) who have enough of them."""
+    samples, first = _cut(samples, *periods)
     west, south, east, north = grid.bbox
     inside = (samples.lon >= west) & (samples.lon <= east) & (samples.lat >= south) & (samples.lat <= north)
     enough = np.bincount(samples.user[inside], minlength=len(samples.users)) >= min_samples
@@ -135,7 +155,20 @@ def snap(samples: Samples, grid: Grid, min_samples: int = 1, provenance: SampleS
         min_samples=min_samples,
         dropped=dropped,
         short_users=len(samples.users) - len(users),
+        cut_into=periods[0],
+        timezone=periods[1],
+        periods=None if first is None else first[users],
     )
+
+
+def _cut(samples: Samples, cut_into: str | None, timezone: str | None) -> tuple[Samples, IntArray | None]:
+    """Return samples with a user for each period of a user, and by these its first day; None if nothing is cut."""
+    if cut_into is None or timezone is None:
+        return samples, None
+    pairs = np.stack([samples.user, first_days(samples.time, cut_into, timezone)])
+    distinct, number = np.unique(pairs, axis=1, return_inverse=True)
+    users = tuple(samples.users[user] for user in distinct[0].tolist())
+    return replace(samples, users=users, user=number.ravel()), distinct[1]
 
 
 def _sorted_samples(samples: Samples, grid: Grid, kept: BoolArray) -> tuple[IntArray, IntArray, IntArray]:

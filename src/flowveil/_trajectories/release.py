@@ -20,26 +20,31 @@ from flowveil._folder import (
     Files,
     Kind,
     Manifest,
+    check_target,
     find_release,
     read_audit,
     read_files,
     write_folder,
 )
 from flowveil._reading import Readable
+from flowveil._register import enter
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.support import find_held
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from flowveil._arrays import IntArray
     from flowveil._folder import Description, Promise, Settings
     from flowveil._places import ZonesLike
+    from flowveil._register import NewEntry
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
 _THRESHOLDS = ("max_extent", "max_duration", "min_support")  # options by which samples are suppressed
+_GRID = ("projection", "parallel", "step", "bbox")  # settings that every grid has
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
 _ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
@@ -78,6 +83,7 @@ class TrajectoryRelease(Readable):
     manifest: Manifest
     members: pa.Table  # private: user_id, group (null: suppressed), kept and suppressed input rows
     audit: Audit = field(default_factory=Audit)  # private
+    entry: NewEntry | None = None  # private: what writing enters in a register
 
     def __repr__(self) -> str:
         return f"<TrajectoryRelease: {self.trajectories.num_rows:,} samples by {self.manifest.get('method')}>"
@@ -101,9 +107,14 @@ class TrajectoryRelease(Readable):
         >>> sorted(path.name for path in folder.iterdir())
         ['manifest.json', 'trajectories.parquet']
         """
-        private: dict[str, pa.Table | Audit] = {MEMBERS: self.members, AUDIT: self.audit}
+        check_target(path, overwrite=overwrite)  # before it is entered
         shown = choose_report(trajectories_content, report=report, ground=ground, context=context)
-        return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
+        with enter(self.entry, path) as entered:
+            private: dict[str, pa.Table | Mapping[str, object]] = {
+                MEMBERS: self.members,
+                AUDIT: {**self.audit, **entered},
+            }
+            return write_folder(path, self.files, private, overwrite=overwrite, report=shown)
 
     def _repr_html_(self) -> str:
         """Show the map in a notebook."""
@@ -125,6 +136,8 @@ def make_release(
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
     if any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
+    if any(len({trajectories.users[rank] for rank in group.members}) < len(group.members) for group in grouping.groups):
+        raise PromiseError("a group counts a user twice", "this is a bug: please report it")
     order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
     groups = [grouping.groups[number] for number in order]
     group_of = np.full(len(trajectories), -1)
@@ -141,15 +154,7 @@ def make_release(
         )
     if not thresholds and (kept < rows)[group_of >= 0].any():
         raise PromiseError("samples of a member would be lost", "this is a bug: please report it")
-    members = pa.table(
-        {
-            "user_id": pa.array(trajectories.users, pa.string()),
-            "group": pa.array(group_of, pa.int64(), mask=group_of < 0),
-            "kept": kept,
-            "suppressed": rows - kept,
-        },
-        schema=MEMBER_COLUMNS,
-    )
+    members = _members(trajectories, group_of, kept, rows - kept)
     return TrajectoryRelease(
         table,
         _manifest(trajectories, options, k, description or {}),
@@ -240,13 +245,20 @@ def _manifest(
     }
     asked = cast("Promise", {name: options[name] for name in _THRESHOLDS if name in options})
     promise |= asked
+    settings = trajectories.grid.settings()
+    settings = (
+        {name: settings.pop(name) for name in _GRID} | {"min_samples": trajectories.min_samples} | options | settings
+    )
     if options.get("reshape") is False:
         promise["spans"] = "overlapping"
+    if trajectories.cut_into is not None and trajectories.timezone is not None:
+        promise["cut_into"] = trajectories.cut_into
+        settings |= {"cut_into": trajectories.cut_into, "timezone": trajectories.timezone}
     manifest: Manifest = {
         "format": Kind.TRAJECTORIES.format,
         "software": f"flowveil {version('flowveil')}",
         "method": "glove",
-        "options": cast("Settings", trajectories.grid.settings() | {"min_samples": trajectories.min_samples} | options),
+        "options": cast("Settings", settings),
         "promise": promise,
         "promise_text": promise_text(promise, description.get("unit_label", "users")),
         "absence": _ABSENCE,
@@ -264,27 +276,55 @@ def promise_text(promise: Promise, label: str = "users") -> str:
         f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
         f"In every box and time span of a trajectory at least {seen} seen; "
         "not all of them need to have been, and its support says how many were. "
-        "Nobody's samples are in two trajectories."
     )
+    period = promise.get("cut_into")
+    if period is None:
+        text += "Nobody's samples are in two trajectories."
+    else:
+        text += (
+            f"Trajectories are cut into {period}s, and all of this holds for each {period} by itself: "
+            f"nobody's samples of a {period} are in two trajectories, no trajectory counts anybody twice, "
+            f"and nothing tells which trajectories of different {period}s are of the same {label}."
+        )
     if promise.get("spans") == "overlapping":
         text += " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
     return text
 
 
+def _members(trajectories: Trajectories, group_of: IntArray, kept: IntArray, suppressed: IntArray) -> pa.Table:
+    members = pa.table(
+        {
+            "user_id": pa.array(trajectories.users, pa.string()),
+            "group": pa.array(group_of, pa.int64(), mask=group_of < 0),
+            "kept": kept,
+            "suppressed": suppressed,
+        },
+        schema=MEMBER_COLUMNS,
+    )
+    if trajectories.periods is None:
+        return members
+    days = pa.array(trajectories.periods.astype(np.int32)).cast(pa.date32())
+    return members.add_column(1, pa.field("period", pa.date32()), days)
+
+
 def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupported: float) -> Audit:
     provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
     sizes = [len(group.members) for group in grouping.groups]
+    published = {trajectories.users[rank] for group in grouping.groups for rank in group.members.tolist()}
     return {
         "format": AUDIT_FORMAT,
         "input": {
             "columns": provenance.mapping if provenance else {},
             "where": provenance.where if provenance else None,
+            "towers": provenance.towers_file if provenance else None,
             "fingerprint": fingerprint(provenance.source if provenance else None),
         },
         "dropped": trajectories.dropped,
         "short_users": trajectories.short_users,
-        "users": len(trajectories),
-        "suppressed_users": len(grouping.suppressed_users),
+        "users": len(set(trajectories.users)),
+        "suppressed_users": len(set(trajectories.users) - published),
+        "trajectories": len(trajectories),
+        "suppressed_trajectories": len(grouping.suppressed_users),
         "rows": rows,
         "suppressed_rows": rows - kept,
         "groups": len(sizes),

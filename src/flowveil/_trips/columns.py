@@ -118,6 +118,16 @@ def recognize(
     return recognized
 
 
+def check_used(mapping: Mapping[str, str], *, by_zone: bool) -> None:
+    """Raise if a column was mapped that says nothing without zones, and there are none."""
+    about_zones = {name for name in ZONES if mapping.get(name)} | _FOR_ZONE_TABLES
+    if not by_zone and (idle := [name for name in mapping if name in about_zones]):
+        raise InputError(
+            f"columns were mapped that are about zones, and no zones were given: {', '.join(idle)}",
+            "describe the zones with --zones FILE, or leave these out of --columns",
+        )
+
+
 def needed(recognized: Mapping[str, str], available: Sequence[str], *, by_zone: bool) -> tuple[str, ...]:
     """Return the meanings that places need, or raise with what is missing."""
     names = ZONES if by_zone else COORDINATES

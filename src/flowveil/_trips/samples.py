@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowveil import _engine as engine
@@ -37,6 +38,7 @@ class SampleSource:
     mapping: dict[str, str] = field(default_factory=dict)
     where: engine.Condition | None = None
     towers: pa.Table | None = None  # tower, lon, lat
+    towers_file: str | None = None  # where these come from, if it is a file
 
     def read(self, memory: int | None = None) -> engine.Samples:
         """Read all usable rows."""
@@ -66,7 +68,8 @@ def open_samples(
     places = _PLACES if towers is None else ("tower",)
     needed = tuple(name for name in engine.SAMPLE_COLUMNS if name not in _PLACES) + places
     found = _recognize(available, mapping, needed, ("occupied",) if occupied else ())
-    return SampleSource(opened, found, mapping, kept, None if towers is None else read_towers(towers))
+    file = str(towers) if isinstance(towers, str | Path) else None
+    return SampleSource(opened, found, mapping, kept, None if towers is None else read_towers(towers), file)
 
 
 def _recognize(

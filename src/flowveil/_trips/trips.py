@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from flowveil import _engine as engine
 from flowveil._charts import table_html
+from flowveil._errors import InputError
 from flowveil._options import parse_columns, parse_whole
 from flowveil._trips.columns import recognize
 from flowveil._trips.shape import choose_layout, shape
@@ -118,6 +119,8 @@ def reopen_trips(
 ) -> Trips:
     """Return trips as the audit file of a release says that they were read; columns and where may be given anew."""
     if isinstance(trips, Trips):
+        if columns or where:
+            raise InputError("columns or where were given with trips that have their own", "give them to read_trips")
         return trips
     reading = story.reading
     if not isinstance(trips, str | Path | list | tuple):  # of which a file was read once

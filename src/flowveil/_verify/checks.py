@@ -60,6 +60,8 @@ def _more(promise: Promise) -> list[str]:
         )
     if promise.protect_margins:
         checks.append("trips from or to an area that are in none of its flows are nobody or a crowd")
+    if promise.same_areas:
+        checks.append("all steps of time and groups have their pairs of areas in common, of which no two overlap")
     if promise.totals:
         checks.append(
             "totals and groups leave no smaller crowd when they are subtracted from each other, and not nobody"

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
 
 HOURS_OF_CYCLE = {"hour-of-day": 24, "hour-of-week": 7 * 24}
+KINDS_OF_DAYS = {"weekday-weekend": 2, "day-type": 3}
+VALUES_OF_CYCLE = HOURS_OF_CYCLE | KINDS_OF_DAYS
+CALENDAR = ("week", "month")  # steps that are no part of a day
+MONTH = -1  # in place of a length
 _MINUTE = 60_000_000
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
@@ -28,6 +32,8 @@ def length_of(name: str) -> int | None:
     """Return the length of an interval by its name, None if there is no such interval."""
     if name in _LENGTHS:
         return _LENGTHS[name]
+    if name == CALENDAR[1]:
+        return MONTH
     match = re.fullmatch(r"([1-9][0-9]{0,3})(min|h|d)", name)
     length = int(match[1]) * _UNITS[match[2]] if match else None
     return length if length and _DAY % length == 0 else None
@@ -47,19 +53,31 @@ class Clock:
         utc[~aware] = self._utc(written[~aware])
         return utc
 
-    def hours(self, utc: IntArray, cycle: int) -> IntArray:
-        """Return the hour of the day, or of the week from Monday on."""
-        hours: IntArray = (self._local(utc) - _WEEK_BEGINS) // _HOUR % cycle
-        return hours
+    def turn(self, utc: IntArray, cycle: str) -> IntArray:
+        """Return the hour of the day, or of the week from Monday on, or the kind of day."""
+        since_monday = self._local(utc) - _WEEK_BEGINS
+        if cycle in HOURS_OF_CYCLE:
+            hours: IntArray = since_monday // _HOUR % HOURS_OF_CYCLE[cycle]
+            return hours
+        day = since_monday // _DAY % 7
+        # 0 up to Friday; then 1 and 2, or 1 and 1 where both days of a weekend are one kind
+        kind: IntArray = np.clip(day - 4, 0, KINDS_OF_DAYS[cycle] - 1)
+        return kind
 
     def begin(self, utc: IntArray, length: int) -> IntArray:
         """Return when the interval of a length around each time began."""
         local = self._local(utc)
+        if length == MONTH:
+            day, place = np.unique(local // _DAY, return_inverse=True)
+            first = np.array([_first_of_month(which) for which in day.tolist()], np.int64)
+            return self._utc(first[place])
         into = (local - _WEEK_BEGINS) % length
         return utc - into if length <= _HOUR or self._zone is None else self._utc(local - into)
 
     def end(self, begin: IntArray, length: int) -> IntArray:
         """Return when intervals end that begin at these times: where the next one begins."""
+        if length == MONTH:
+            return self.begin(begin + 32 * _DAY, length)
         if length <= _HOUR or self._zone is None:
             return begin + length
         return self.begin(begin + length + _HOUR, length)  # the day on which clocks go back has an hour more
@@ -79,6 +97,12 @@ class Clock:
         start, runs = quarters[place].T
         utc: IntArray = start + runs * (local - quarter[place] * _QUARTER)
         return utc
+
+
+def _first_of_month(day: int) -> int:
+    """Return when the month of a day (counted from 1970) began, as its clock shows it."""
+    first = (_EPOCH + timedelta(days=day)).replace(day=1)
+    return (first - _EPOCH) // timedelta(microseconds=1)
 
 
 @lru_cache(maxsize=1 << 18)

@@ -40,7 +40,7 @@ from flowveil._verify.results import Verification
 from flowveil._verify.rounding import check_multiples, check_sums
 from flowveil._verify.sensitive import check_sensitive
 from flowveil._verify.shape import check_maps, check_shape
-from flowveil._verify.slots import Slots, check_apart
+from flowveil._verify.slots import Slots, check_apart, check_common
 from flowveil._verify.tables import check_use, read_areas, read_flows, split_totals
 from flowveil._verify.together import Layer, check_together
 from flowveil._verify.written import check_written, load_manifest
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._engine import Request
     from flowveil._folder import Json
-    from flowveil._places import NamedPlacesLike, ZonesLike
+    from flowveil._places import NamedPlacesLike, ZonesLike, ZoneTable
     from flowveil._trips import Trips, TripsLike
     from flowveil._verify.count import Counts
     from flowveil._verify.ground import Ground
@@ -89,11 +89,12 @@ def verify_flows(
     check_published_crowd(flows, promise)
     check_multiples(flows, promise.rounding)
     table = open_trips(trips, audit, columns, where)
-    request = make_request(table, options, promise)
+    known = open_zones(zones, audit, table, options)
+    request = make_request(table, options, promise, known)
     groups, totals = split_totals(flows, options, promise)
     elsewhere = Elsewhere(groups, promise)
     areas = elsewhere.trim(areas)
-    ground = _ground(options, areas, zones, audit, table)
+    ground = _ground(options, areas, known)
     check_sensitive(areas, promise, sensitive, audit)
     layers: tuple[Layer, ...] = ()
     if promise.rectangles:
@@ -223,8 +224,9 @@ def _open_beside(
     flows = read_flows(folder, promise, there)
     areas = read_areas(folder, by_zone=there.by_zone)
     check_use(flows, areas)
-    ground = _ground(there, areas, zones, audit, table)
-    own = make_request(table, there, promise)
+    known = open_zones(zones, audit, table, there)
+    ground = _ground(there, areas, known)
+    own = make_request(table, there, promise, known)
     by = (*request.by, *(column for column in own.by if column not in request.by))
     slots = Slots(there, flows.keys, len(flows), [by.index(column) for column in own.by])
     layer = Layer(flows, ground, slots, _index(flows, ground, Elsewhere(flows, promise), slots), there.bbox)
@@ -243,12 +245,8 @@ def _not_comparable() -> InputError:
     )
 
 
-def _ground(
-    options: Options, areas: AreasTable, zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips
-) -> Ground:
-    if options.by_zone:
-        return Members(open_zones(zones, audit, trips, options), options.columns, areas, many=options.many)
-    return make_grid(options)
+def _ground(options: Options, areas: AreasTable, zones: ZoneTable | None) -> Ground:
+    return make_grid(options) if zones is None else Members(zones, options.columns, areas, many=options.many)
 
 
 def _rectangles(areas: AreasTable, ground: Ground, options: Options) -> Boxes:
@@ -268,6 +266,8 @@ def _index(flows: FlowTable, ground: Ground, elsewhere: Elsewhere, slots: Slots)
     for layer in range(int(depth.max(initial=0)) + 1):
         rows = np.flatnonzero(~elsewhere.flows & (depth == layer))
         check_apart(flows, (extents[0], extents[1]), (origin, destination), slots, rows)
+    if slots.same_areas:
+        check_common(flows, (extents[0], extents[1]), (origin, destination), np.flatnonzero(~elsewhere.flows))
     forests = [Forest.of(ground, listed) for listed in areas] if elsewhere.flows.any() else [None, None]
     sides = ground.side(areas[0]), ground.side(areas[1])
     return ElsewhereIndex(flows, sides, (origin, destination), elsewhere, slots, forests[elsewhere.first], depth)

@@ -9,7 +9,7 @@ from flowveil._engine import QuerySource, Request
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._folder import remembered
 from flowveil._places import read_zones
-from flowveil._trips import Trips, needed, reopen_trips
+from flowveil._trips import Trips, find_ends, reopen_trips
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,17 +34,25 @@ def open_trips(
     return reopen_trips(trips, story, columns, where)
 
 
-def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips, options: Options) -> ZoneTable:
-    """Return the zones of the release."""
+def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips, options: Options) -> ZoneTable | None:
+    """Return the zones of the release; None of one on a grid."""
+    if not options.by_zone:
+        if zones is not None:
+            raise InputError("zones were given, and the release is on a grid", "leave out --zones")
+        return None
     source = remembered(audit).zones if zones is None else zones
     if source is None:
         raise InputError("the release is about zones, and no zones were given", "give them with zones= or --zones FILE")
     return read_zones(source, None if options.columns is None else options.columns[0], trips.mapping)
 
 
-def make_request(trips: Trips, options: Options, promise: Promise) -> Request:
-    """Return which columns are to be read."""
-    names = needed(trips.columns, trips.available, by_zone=options.by_zone)
+def make_request(trips: Trips, options: Options, promise: Promise, zones: ZoneTable | None) -> Request:
+    """Return which columns are to be read; zones: those of a release on zones."""
+    is_outlined = zones is not None and any(
+        shape is not None and shape.geom_type in ("Polygon", "MultiPolygon") for shape in zones.geometry
+    )
+    ids = () if zones is None else zones.ids
+    names = find_ends(trips, by_zone=options.by_zone, ids=ids, outlined=is_outlined)
     for column in (promise.unit, promise.weight, *options.by):
         if column is not None and column not in trips.available:
             raise UnknownNameError("column", column, trips.available)

@@ -37,6 +37,7 @@ _MORE_PROMISE_KEYS = (
     "cell_key",
     "protect_margins",
     "hidden_choice",
+    "same_areas",
 )
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
@@ -68,6 +69,7 @@ class Promise:
     sensitive_tiles: int = 0  # the fewest tiles of an area that touches a sensitive place; 0: none is promised
     elsewhere: bool = False  # trips left out may be reported as flows to or from elsewhere
     hidden_choice: bool = False  # a secret draw decided which areas may be divided
+    same_areas: bool = False  # all steps of time and groups have their pairs of areas in common
 
     @property
     def off(self) -> int:
@@ -95,12 +97,24 @@ def parse_manifest(manifest: Json) -> tuple[Options, Promise]:
     check_method(manifest["method"], manifest["options"].get("method_options", NO_OPTIONS))
     if promise.hidden_choice:
         check_hidden_choice(manifest, options)
+    _check_same_areas(manifest, options, promise)
     label = check_description(manifest, has_unit=promise.unit is not None)
     if manifest["promise_text"] != promise_in_words(manifest["promise"], label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["absence"] != (ABSENCE_WITH_REMAINDERS if promise.remainders else ABSENCE):
         raise broken("'absence' of the manifest is not what the format says")
     return options, promise
+
+
+def _check_same_areas(manifest: Json, options: Options, promise: Promise) -> None:
+    """Raise if areas in common are promised without having been asked for, or where they cannot be."""
+    others = (promise.totals, promise.remainders, promise.hidden_choice, promise.max_share, options.areas_from)
+    each = manifest["options"].get("method_options", {}).get("budget") == "each"
+    divided = bool(options.by or options.time_levels) and not options.is_hierarchy
+    if promise.same_areas != options.same_areas:
+        raise broken("the promise has areas in common and the options have not, or the reverse")
+    if promise.same_areas and (manifest["method"] != "mosaic" or not divided or each or any(others)):
+        raise broken("the promise has areas in common, which do not go with what else the manifest says")
 
 
 def check_software(text: Json) -> None:
@@ -119,7 +133,7 @@ def _promise(promise: Json) -> Promise:
         raise broken("'areas' of the promise is neither disjoint nor overlapping")
     if promise["areas"] == "overlapping" and ("shapes" not in promise or promise["volumes"] != "lower-bound"):
         raise broken("the promise has overlapping areas that are not rectangles, or volumes that are not lower bounds")
-    for flag in ("totals", "elsewhere", "remainders", "protect_margins"):
+    for flag in ("totals", "elsewhere", "remainders", "protect_margins", "same_areas"):
         if promise.get(flag, True) is not True:
             raise broken(f"{flag!r} of the promise is not true")
     _check_remainders(promise)
@@ -151,6 +165,7 @@ def _promise(promise: Json) -> Promise:
         totals="totals" in promise,
         remainders="remainders" in promise,
         hidden_choice="hidden_choice" in promise,
+        same_areas="same_areas" in promise,
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )

@@ -16,8 +16,10 @@ import shapely
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.dendrograms import TREES, Dendrograms
 from flowveil._verify.extents import Spans, ZoneSets
+from flowveil._verify.forest import NONE
 from flowveil._verify.geo import TOLERANCE, is_outline
 from flowveil._verify.ground import close
+from flowveil._verify.inside import Outlines
 from flowveil._verify.sides import Ragged, Side
 
 if TYPE_CHECKING:
@@ -114,11 +116,26 @@ class Members:
         return None
 
     def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return the ranks of the zones of both ends; unknown zones have none."""
+        """Return the ranks of the zones of both ends; unknown zones, and places in none, have none."""
+        if "origin" not in batch.schema.names:
+            return self._locate_points(batch, usable)
         ranks = [pc.index_in(batch.column(end), value_set=self._ids) for end in ("origin", "destination")]
         known = usable & pc.and_(ranks[0].is_valid(), ranks[1].is_valid()).to_numpy(zero_copy_only=False)
         origin, destination = (np.asarray(rank.fill_null(0), np.int64) for rank in ranks)
         return origin, destination, known
+
+    def _locate_points(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+        ranks = []
+        for end in ("start", "end"):
+            lon, lat = (batch.column(f"{end}_{axis}").to_numpy(zero_copy_only=False)[usable] for axis in ("lon", "lat"))
+            rank = np.full(batch.num_rows, NONE, np.int64)
+            rank[usable] = self._points.locate(lon, lat)
+            ranks.append(rank)
+        return ranks[0], ranks[1], usable & (ranks[0] != NONE) & (ranks[1] != NONE)
+
+    @cached_property
+    def _points(self) -> Outlines:
+        return Outlines(self._zones.geometry)
 
     @property
     def zones(self) -> ZoneTable:

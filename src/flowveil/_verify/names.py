@@ -45,6 +45,8 @@ def check_names(
 
     places: what a release on a grid says its areas are called after, if it is none of flowveil's own.
     """
+    if places is not None and options.place_names != OWN:
+        raise InputError("places were given, and the areas are not called after them", "leave out --places")
     if isinstance(ground, Members):
         _check_zones(areas, ground, options)
     elif areas.name is None:
@@ -60,8 +62,6 @@ def check_names(
 
 def _gazetteer(options: Options, places: NamedPlacesLike | None, audit: Mapping[str, Json]) -> Gazetteer:
     if options.place_names != OWN:
-        if places is not None:
-            raise InputError("places were given, and the areas are not called after them", "leave them out")
         return world_gazetteer()
     source = remembered(audit).places if places is None else places
     if source is None:

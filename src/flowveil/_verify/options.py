@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 from flowveil._verify.broken import broken
-from flowveil._verify.clock import HOURS_OF_CYCLE, length_of
+from flowveil._verify.clock import CALENDAR, HOURS_OF_CYCLE, KINDS_OF_DAYS, length_of
 from flowveil._verify.json import only_keys
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _KEYS = ("grid", "hierarchy")
 _MORE_KEYS = (
     *("crs", "zone_name", "place_names", "bbox"),
-    *("time", "time_hierarchy", "timezone", "by", "areas_from", "method_options"),
+    *("time", "time_hierarchy", "timezone", "by", "areas_from", "same_areas", "method_options"),
 )
 _RESERVED = ("origin", "destination", "time", "time_end", "trips", "persons", "weight")
 GEONAMES, OWN = "geonames-5000/1", "own"  # what areas of a grid may be called after
@@ -48,6 +48,7 @@ class Options:
     timezone: str | None = None
     by: tuple[str, ...] = ()  # columns of groups
     areas_from: bool = False  # areas are those of an earlier release, of other trips
+    same_areas: bool = False  # all steps of time and groups have their areas in common
 
     @property
     def by_zone(self) -> bool:
@@ -59,11 +60,17 @@ def parse_options(options: Json) -> Options:
     """Check every option of the manifest."""
     only_keys(options, "the object 'options'", _KEYS, _MORE_KEYS)
     places = _places(options)
-    if options.get("areas_from", True) is not True:
-        raise broken("'areas_from' of the manifest is not true")
+    for flag in ("areas_from", "same_areas"):
+        if options.get(flag, True) is not True:
+            raise broken(f"{flag!r} of the manifest is not true")
     groups = _groups(options["by"]) if "by" in options else ()
     return replace(
-        places, place_names=_place_names(options), by=groups, areas_from="areas_from" in options, **_time(options)
+        places,
+        place_names=_place_names(options),
+        by=groups,
+        areas_from="areas_from" in options,
+        same_areas="same_areas" in options,
+        **_time(options),
     )
 
 
@@ -84,20 +91,26 @@ def _time(options: Json) -> dict[str, Json]:
     if not isinstance(text, str) or ("time" in options and "time_hierarchy" in options):
         raise broken("'time' and 'time_hierarchy' of the manifest do not say how time is cut")
     levels = text.split("<")
+    if text in (*CALENDAR, *KINDS_OF_DAYS) and "time" in options:
+        return {"time_levels": (text,), "timezone": _zone(options)}
     cycle = HOURS_OF_CYCLE.get(levels[0])
     lengths = [3_600_000_000 if cycle else length_of(levels[0]), *(length_of(level) for level in levels[1:])]
     known = [length for length in lengths if length is not None]
     whole = cycle * 3_600_000_000 if cycle else 7 * 24 * 3_600_000_000
     grows = all(later > length and later % length == 0 for length, later in pairwise(known))
-    named_twice = levels[0] in ("part-of-day", "day", "week")
+    named_twice = levels[0] in ("part-of-day", "day", *CALENDAR)
     if len(known) < len(levels) or not grows or whole % known[-1] or named_twice:
         raise broken("'time' or 'time_hierarchy' of the manifest is not a known way to cut time")
     if ("time_hierarchy" in options) != (len(levels) > 1):
         raise broken("'time_hierarchy' of the manifest has no levels, or 'time' has several")
-    zone = options.get("timezone")
+    return {"time_levels": tuple(levels), "is_hierarchy": len(levels) > 1, "timezone": _zone(options)}
+
+
+def _zone(options: Json) -> str | None:
+    zone: str | None = options.get("timezone")
     if zone is not None and zone not in available_timezones():
         raise broken("'timezone' of the manifest is not a time zone")
-    return {"time_levels": tuple(levels), "is_hierarchy": len(levels) > 1, "timezone": zone}
+    return zone
 
 
 def _places(options: Json) -> Options:

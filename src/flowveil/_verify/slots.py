@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._verify.broken import broken
-from flowveil._verify.clock import HOURS_OF_CYCLE, Clock, length_of
+from flowveil._verify.clock import VALUES_OF_CYCLE, Clock, length_of
 from flowveil._verify.forest import NONE
 from flowveil._verify.rows import distinct
 
@@ -42,7 +42,7 @@ class Slots:
         self._places = range(len(options.by)) if places is None else places  # of the groups among those of a request
         self._clock = Clock(options.timezone)
         self._lengths = [length_of(name) for name in options.time_levels]
-        self._cycle = HOURS_OF_CYCLE.get(options.time_levels[0]) if options.time_levels else None
+        self._cycle = VALUES_OF_CYCLE.get(options.time_levels[0]) if options.time_levels else None
         columns = [_plain(keys[name]) for name in keys]
         rows = list(zip(*columns, strict=True)) if columns else [()] * flows_total
         distinct = dict.fromkeys(rows)
@@ -62,6 +62,11 @@ class Slots:
             low.append((-(2**62) if begin is None else begin, groups[group]))
             high.append((2**62 if end is None else end, groups[group] + 1))
         return np.array(low, np.int64).reshape(-1, 2), np.array(high, np.int64).reshape(-1, 2)
+
+    @property
+    def same_areas(self) -> bool:
+        """Whether all slots have their pairs of areas in common."""
+        return self._options.same_areas
 
     @property
     def divided(self) -> frozenset[str]:
@@ -119,7 +124,7 @@ class Slots:
         written = batch.column("time").to_numpy(zero_copy_only=False)[known].astype(np.int64)
         utc = self._clock.read(written, batch.column("aware").to_numpy(zero_copy_only=False)[known].astype(bool))
         if self._cycle:
-            hour = self._clock.hours(utc, self._cycle)
+            hour = self._clock.turn(utc, self._options.time_levels[0])
             spans = [1, *((length or 0) // _HOUR for length in self._lengths[1:])]
             levels = [(hour - hour % span, hour - hour % span + span) for span in spans]
             whole = np.zeros(rows, np.int64), np.full(rows, self._cycle)
@@ -169,6 +174,19 @@ def check_apart(
     if pair is not None:
         one, other = sorted(rows[list(pair)].tolist())
         raise broken(f"the flows {flows.name(one)} and {flows.name(other)} overlap")
+
+
+def check_common(
+    flows: FlowTable, extents: tuple[Extents, Extents], ends: tuple[IntArray, IntArray], rows: IntArray
+) -> None:
+    """Raise if pairs of areas, of some rows, overlap without being the same pair, whatever their times and groups."""
+    pairs = np.column_stack([ends[0][rows], ends[1][rows]])
+    _, first = np.unique(pairs, axis=0, return_index=True)
+    begin = np.zeros((len(first), 1), np.int64)  # all of them in one slot
+    pair = extents[0].find_overlap(extents[1], (pairs[first, 0], pairs[first, 1]), (begin, begin + 1))
+    if pair is not None:
+        one, other = sorted(rows[first[list(pair)]].tolist())
+        raise broken(f"the flows {flows.name(one)} and {flows.name(other)} overlap, but are promised areas in common")
 
 
 def _open(begin: int, end: int) -> Interval:

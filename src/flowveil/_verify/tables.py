@@ -11,7 +11,7 @@ import pyarrow as pa
 from flowveil._arrays import texts
 from flowveil._folder import AREAS, FLOWS, SIDES, TOTAL
 from flowveil._verify.broken import broken, flow_name, shown
-from flowveil._verify.clock import HOURS_OF_CYCLE
+from flowveil._verify.clock import VALUES_OF_CYCLE
 from flowveil._verify.geo import GEO
 from flowveil._verify.parquet import has_column, read_parquet
 
@@ -126,7 +126,7 @@ def _key_types(options: Options) -> dict[str, pa.DataType]:
     """Return the columns that tell the matrices of a release apart."""
     types: dict[str, pa.DataType] = {}
     if options.time_levels:
-        is_cycle = options.time_levels[0] in HOURS_OF_CYCLE
+        is_cycle = options.time_levels[0] in VALUES_OF_CYCLE
         types["time"] = pa.int64() if is_cycle else pa.timestamp("us", "UTC")
     if options.is_hierarchy:
         types["time_end"] = types["time"]

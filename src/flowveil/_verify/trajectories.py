@@ -9,6 +9,8 @@ from math import asin, degrees, radians
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from flowveil._arrays import filled
 from flowveil._folder import find_release, remembered
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _FUZZ = 1e-9  # degrees, a tenth of a millimeter: points on an edge may be rounded to either side
 _RADIUS = 6_371_007.181  # of the sphere with the area of the Earth, in meters
 _MINUTE = 60_000_000  # microseconds
+_DAY = 1440 * _MINUTE
 
 
 def verify_trajectories(
@@ -40,20 +43,23 @@ def verify_trajectories(
     *,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    towers: Readable | None = None,
     context: ZonesLike | None = None,
 ) -> TrajectoryVerification:
     """Check every promise of a release on the samples it was made from; raise VerificationError if one is broken.
 
     path: the folder; against: the samples.
-    columns and where are taken from the private audit file unless they are given. context: what the report shows beside
-    the release.
+    columns, where and towers are taken from the private audit file unless they are given.
+    context: what the report shows beside the release.
 
     >>> len(fv.trajectories.verify("paths", "samples.parquet").checks)
     8
     """
     tables = read_trajectory_tables(path)
     story = remembered(tables.audit)
-    source = open_samples(against, columns or story.columns, where or story.where)
+    source = open_samples(
+        against, columns or story.columns, where or story.where, towers=story.towers if towers is None else towers
+    )
     boxes = Boxes(tables.samples)
     _check_groups(tables, boxes)
     _check_edges(tables, boxes)
@@ -63,7 +69,8 @@ def verify_trajectories(
     return TrajectoryVerification(
         checks=(
             "the folder holds the listed files, columns and keys, and nothing else",
-            f"every group has rows of at least {tables.k} users, and nobody is in two groups",
+            f"every group has rows of at least {tables.k} users, and nobody is in two groups"
+            + ("" if tables.period is None else f" of one {tables.period}, or twice in one"),
             "the samples of a group are "
             + ("" if tables.overlapping else "disjoint, ")
             + "in order, and on the edges of the grid",
@@ -90,8 +97,11 @@ def _check_groups(release: TrajectoryTables, boxes: Boxes) -> None:
     if (boxes.sizes < release.k).any():
         raise broken(f"a group has fewer than {release.k} users")
     users = release.members["user_id"].to_pylist()
-    if None in users or len(set(users)) != len(users):
+    if None in users or len(set(listed := _listed(release))) != len(listed):
         raise broken("a user is listed twice")
+    inside = [pair for pair in zip(users, release.members["group"].to_pylist(), strict=True) if pair[1] is not None]
+    if len(set(inside)) != len(inside):
+        raise broken("a group counts a user twice")
     groups = release.members["group"].drop_null().to_numpy()
     if len(groups) and not (groups.min() >= 0 and groups.max() < len(boxes.sizes)):
         raise broken("a user is in a group that was not published")
@@ -138,9 +148,9 @@ def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) ->
     """Check input rows against boxes; return the share of (member, sample) pairs in which the member was not seen."""
     west, south, east, north = release.options["bbox"]
     usable = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
-    row_of_user = _rows_of_users(release, samples, usable)
-    usable &= row_of_user[samples.user] != NONE
-    user = row_of_user[samples.user[usable]]
+    member = _members_of(release, samples, usable)
+    usable &= member != NONE
+    user, person = member[usable], samples.user[usable]
     groups = filled(release.members["group"], NONE)
     row, spot = _locate(boxes, groups[user], samples.time[usable])  # every pair of a row and a sample of that time
     inside, surely = np.ones(len(row), bool), np.ones(len(row), bool)
@@ -149,7 +159,7 @@ def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) ->
         inside &= (low >= -_FUZZ) & (high > -_FUZZ)
         surely &= (low > _FUZZ) & (high > _FUZZ)
     _check_kept(release, groups, user, np.unique(row[surely]), np.unique(row[inside]))
-    _check_people(release, boxes, user[row[inside]], groups[user[row[inside]]])
+    _check_people(release, boxes, person[row[inside]], groups[user[row[inside]]])
     return _check_support(release, boxes, (user[row], spot), surely, inside)
 
 
@@ -173,14 +183,33 @@ def _check_support(
     return 1 - int(most.sum()) / int(boxes.size.sum())
 
 
-def _rows_of_users(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:
-    """Return by user of the input the row in the list of members, -1 for users with too few samples."""
-    count = np.bincount(samples.user[usable], minlength=len(samples.users))
+def _listed(release: TrajectoryTables) -> list[tuple[str, int]]:
+    """Return who is listed: users, and of each the first day of a period (days since 1970), 0 where nothing is cut."""
+    users = map(str, release.members["user_id"].to_pylist())
+    if release.period is None:
+        return [(user, 0) for user in users]
+    return list(zip(users, filled(release.members["period"].cast(pa.int32()), NONE).tolist(), strict=True))
+
+
+def _members_of(release: TrajectoryTables, samples: Samples, usable: BoolArray) -> IntArray:
+    """Return for each input row whose it is, as the row of the list of members; -1 for those with too few samples."""
+    day = np.zeros(len(samples.time), np.int64)
+    if release.period is not None:
+        zone: pa.DataType = pa.timestamp("us", tz=release.options["timezone"])
+        local = pc.call_function("local_timestamp", [pa.array(samples.time, pa.timestamp("us", tz="UTC")).cast(zone)])
+        floor = pc.RoundTemporalOptions(unit="week" if release.period == "week" else "day", week_starts_monday=True)
+        day = pc.call_function("floor_temporal", [local], floor).cast(pa.int64()).to_numpy() // _DAY
+    pairs, number, count = np.unique(
+        np.stack([samples.user, day])[:, usable], axis=1, return_inverse=True, return_counts=True
+    )
+    keys = [(samples.users[user], first) for user, first in pairs.T.tolist()]
+    row_of = {key: row for row, key in enumerate(_listed(release))}
     enough = (count >= release.options["min_samples"]).tolist()
-    row_of = {user: row for row, user in enumerate(release.members["user_id"].to_pylist())}
-    if {user for user, long in zip(samples.users, enough, strict=True) if long} != set(row_of):
+    if {key for key, long in zip(keys, enough, strict=True) if long} != set(row_of):
         raise broken("the listed users are not the users of the input")
-    return np.array([row_of.get(user, NONE) for user in samples.users], np.int64)
+    member = np.full(len(samples.time), NONE, np.int64)
+    member[usable] = np.array([row_of.get(key, NONE) for key in keys], np.int64)[number.ravel()]
+    return member
 
 
 def _check_kept(
@@ -198,9 +227,9 @@ def _check_kept(
         raise broken("rows of a member are missing though no threshold was promised")
 
 
-def _check_people(release: TrajectoryTables, boxes: Boxes, user: IntArray, group: IntArray) -> None:
+def _check_people(release: TrajectoryTables, boxes: Boxes, person: IntArray, group: IntArray) -> None:
     """Count the users who are really there: user and group of each input row that lies in a sample of its group."""
-    people = np.bincount(np.unique(np.stack([user, group]), axis=1)[1], minlength=len(boxes.sizes))
+    people = np.bincount(np.unique(np.stack([person, group]), axis=1)[1], minlength=len(boxes.sizes))
     if (people < release.k).any():
         raise broken(f"fewer than {release.k} users have a row in the samples of a group")
     if (people != boxes.sizes).any():

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from math import cos, radians
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +30,19 @@ if TYPE_CHECKING:
 _FORMAT = "flowveil-trajectories/1"
 _METHOD = "glove"
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
-_MORE_OPTIONS = ("variant", "max_extent", "max_duration", "min_support", "reshape", "caps", "weights")
+_MORE_OPTIONS = (
+    "variant",
+    "max_extent",
+    "max_duration",
+    "min_support",
+    "reshape",
+    "caps",
+    "weights",
+    "cut_into",
+    "timezone",
+)
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans")
+_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans", "cut_into")
 _SAID = {"kind": "k-anonymity", "unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
 _VARIANTS = ("strict", "absorb", "loose")
@@ -51,6 +62,7 @@ _MEMBERS: dict[str, pa.DataType] = {
     **dict.fromkeys(("group", "kept", "suppressed"), pa.int64()),
 }
 _MEMBER_COLUMNS = pa.schema(_MEMBERS)
+_MEMBERS_CUT = _MEMBER_COLUMNS.insert(1, pa.field("period", pa.date32()))
 _HINT = "name a folder that flowveil trajectories anonymize wrote, with its .members.parquet beside it"
 
 
@@ -77,6 +89,12 @@ class TrajectoryTables:
     def overlapping(self) -> bool:
         """Whether samples of a group may share time."""
         return bool(self.manifest["promise"].get("spans") == "overlapping")
+
+    @property
+    def period(self) -> str | None:
+        """What trajectories are cut into: days, weeks or nothing."""
+        period: str | None = self.manifest["promise"].get("cut_into")
+        return period
 
     @property
     def options(self) -> dict[str, Json]:
@@ -148,11 +166,11 @@ def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise InputError(f"{str(path)!r} is not a release of trajectories ({_FORMAT})", _HINT)
     release = TrajectoryTables(manifest, table, private, story if isinstance(story, dict) else {})
-    _check_tables(folder, release)
     try:
         _check_manifest(release)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise broken("the manifest is not complete") from None
+    _check_tables(folder, release)
     return release
 
 
@@ -163,7 +181,7 @@ def _check_tables(folder: Path, release: TrajectoryTables) -> None:
         raise broken(f"{TRAJECTORIES} has other columns or metadata than it should")
     if any(column.null_count for column in release.samples.columns):
         raise broken(f"{TRAJECTORIES} has nulls")
-    if not release.members.schema.equals(_MEMBER_COLUMNS):
+    if not release.members.schema.equals(_MEMBERS_CUT if release.period else _MEMBER_COLUMNS):
         raise InputError("the members file has other columns than it should", "use the one that was written beside")
 
 
@@ -181,20 +199,32 @@ def _check_manifest(release: TrajectoryTables) -> None:
     asked = promise.get("min_support", 2)
     if promise.get("min_support") != options.get("min_support") or not _is_whole(asked, 2):
         raise broken("'min_support' of the promise is not a number of users, 2 or more, or the options have another")
-    if ("spans" in promise) != release.overlapping or ("reshape" in options) != release.overlapping:
-        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
-    if options.get("reshape", False) is not False:
-        raise broken("'reshape' of the manifest is not what may be typed")
+    _check_spans(release)
     k = promise["k"]
     label = check_description(manifest, has_unit=True) or "users"
     if not _is_whole(k, 2) or {name: promise[name] for name in _SAID} != _SAID:
         raise broken("the promise is not a promise of k-anonymity")
     if manifest["promise_text"] != trajectories_promise_in_words(
-        k, label, release.min_support, overlapping=release.overlapping
+        k, label, release.min_support, overlapping=release.overlapping, period=release.period
     ):
         raise broken("'promise_text' of the manifest does not say what the promise says")
     if manifest["method"] != _METHOD or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
+
+
+def _check_spans(release: TrajectoryTables) -> None:
+    """Check what the manifest says of overlapping samples, and of the days or weeks that trajectories are cut into."""
+    options, promise = release.options, release.manifest["promise"]
+    if ("spans" in promise) != release.overlapping or ("reshape" in options) != release.overlapping:
+        raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
+    if release.period != options.get("cut_into") or release.period not in {None, "day", "week"}:
+        raise broken("'cut_into' of the promise is not a period, or the options have another")
+    if (release.period is None) != ("timezone" not in options):
+        raise broken("'timezone' of the manifest does not go with 'cut_into'")
+    if release.period is not None and options["timezone"] not in available_timezones():
+        raise broken("'timezone' of the manifest is not a time zone")
+    if options.get("reshape", False) is not False:
+        raise broken("'reshape' of the manifest is not what may be typed")
 
 
 def _check_grid(options: dict[str, Json]) -> None:

@@ -57,6 +57,9 @@ def _more(promise: Mapping[str, Json]) -> Iterator[str]:
         chance = f"{100 * promise['hidden_choice']:g} %"
         yield f"With chances of up to {chance} a secret draw kept areas whole that could have been divided,"
         yield "so that no area tells for certain of a smaller crowd in it."
+    if "same_areas" in promise:
+        yield "All steps of time and groups have their pairs of areas in common: a pair that one of them lacks has"
+        yield "fewer there than a flow needs, or was left out."
     if "elsewhere" in promise:
         yield "A flow to or from elsewhere counts trips that were left out: all of its area that are in no other flow."
     yield from _margins(promise)
@@ -148,17 +151,27 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
     )
 
 
-def trajectories_promise_in_words(k: int, label: str = "users", least: int = 1, *, overlapping: bool = False) -> str:
+_IN_ONE = "Nobody's samples are in two trajectories."
+_IN_PERIODS = (
+    "Trajectories are cut into {period}s, and all of this holds for each {period} by itself: nobody's samples of a "
+    "{period} are in two trajectories, no trajectory counts anybody twice, and nothing tells which trajectories of "
+    "different {period}s are of the same {label}."
+)
+
+
+def trajectories_promise_in_words(
+    k: int, label: str = "users", least: int = 1, *, overlapping: bool = False, period: str | None = None
+) -> str:
     """Return the promise of a release of trajectories in plain words.
 
     label: what the publisher calls users; least: how many of them were seen in every sample; overlapping: whether
-    samples of a group may share time.
+    samples of a group may share time; period: day or week, where trajectories are cut into such.
     """
     some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
     return (
         f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
         f"and time span of a trajectory at least {some}; not all of them need to have been, and its support says how "
-        "many were. Nobody's samples are in two trajectories."
-        + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
-        * overlapping
+        "many were. "
+        + (_IN_PERIODS.format(period=period, label=label) if period else _IN_ONE)
+        + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes." * overlapping
     )

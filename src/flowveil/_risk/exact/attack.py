@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from flowveil._equations import Bounds, find_told, list_figures, reduce_equations
 from flowveil._folder import AREAS, Kind, most_error, read_files
-from flowveil._risk.exact.bounds import Bounds
-from flowveil._risk.exact.certain import find_told
-from flowveil._risk.exact.equations import list_figures, reduce_equations
 from flowveil._risk.exact.layers import read_layers
 from flowveil._risk.exact.margins import margin_layers
 from flowveil._risk.exact.painting import find_atoms
@@ -19,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import IntArray
+    from flowveil._equations import Block, Figures, Told
     from flowveil._folder import Files, Json
     from flowveil._risk.case import Case
-    from flowveil._risk.exact.certain import Told
-    from flowveil._risk.exact.equations import Block, Figures
     from flowveil._risk.exact.layers import Layer
 
 NAME = "exact"
@@ -49,7 +46,7 @@ def find_exact(case: Case) -> Finding | None:
         return None  # nobody is fewer than one
     narrow = case.narrow or k
     atoms = find_atoms(known.layers, _resolution(known.releases[0]))
-    figures = list_figures(known.layers, atoms)
+    figures = list_figures([layer.trips for layer in known.layers], atoms)
     blocks = reduce_equations(figures)
     told, solved = _solve(blocks, figures, known.given, k, narrow)
     return _finding(known, figures, len(atoms), told, solved, k, narrow)

@@ -13,13 +13,9 @@ from flowveil._times import parse_hierarchy, parse_steps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flowveil._arrays import IntArray
     from flowveil._folder import Json
     from flowveil._risk.exact.layers import Part
     from flowveil._times import TimeSteps
-
-_HOUR = 3_600_000_000  # in microseconds
-_WEEK = 168  # hours
 
 
 def read_moments(options: Mapping[str, Json], table: pa.Table) -> tuple[str, list[Part]] | None:
@@ -35,13 +31,13 @@ def read_moments(options: Mapping[str, Json], table: pa.Table) -> tuple[str, lis
 def place_moments(steps: TimeSteps, start: list[int | None], end: list[int | None] | None) -> tuple[str, list[Part]]:
     """Return the axis of times from a beginning to before an end, by default that of its step, and where they lie.
 
-    Hours of a day are hours of all days of a week. Times that were cut by different clocks lie on different axes, as
-    nothing is known of how they meet; and so do hours of a day and spans of the calendar.
+    Hours of a day, and kinds of days, are hours of a week. Times that were cut by different clocks lie on different
+    axes, as nothing is known of how they meet; and so do hours of a day and spans of the calendar.
     """
     clock = steps.timezone or "as written"
     if steps.cycle:
         end = end or [None if first is None else first + 1 for first in start]
-        return f"hours by {clock}", [_hours(*span, steps.cycle) for span in zip(start, end, strict=True)]
+        return f"hours by {clock}", [_hours(steps, *span) for span in zip(start, end, strict=True)]
     return f"calendar by {clock}", [
         None if first is None or last is None else (first, last)
         for first, last in zip(start, end or _ends(steps, start), strict=True)
@@ -64,17 +60,13 @@ def _edges(table: pa.Table, name: str) -> list[int | None]:
     return values
 
 
-def _hours(first: int | None, last: int | None, cycle: int) -> Part:
+def _hours(steps: TimeSteps, first: int | None, last: int | None) -> Part:
     if first is None or last is None:
         return None
-    return frozenset(hour + begin for hour in range(first, last) for begin in range(0, _WEEK, cycle))
+    return frozenset(hour for value in range(first, last) for hour in steps.hours_of_week(value))
 
 
 def _ends(steps: TimeSteps, start: list[int | None]) -> list[int | None]:
-    """Return where steps of the calendar end; a day may have 23 or 25 hours."""
-    begins: IntArray = np.array([0 if first is None else first for first in start], np.int64)
-    ends = begins + steps.length
-    if steps.length > _HOUR and steps.timezone is not None:
-        later = ends + _HOUR
-        ends = steps.begin(later, steps.local(later), steps.length)
+    """Return where steps of the calendar end."""
+    ends = steps.end(np.array([0 if first is None else first for first in start], np.int64))
     return [None if first is None else last for first, last in zip(start, ends.tolist(), strict=True)]

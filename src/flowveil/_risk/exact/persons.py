@@ -13,8 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from flowveil._equations import Block, Figures
     from flowveil._folder import Json
-    from flowveil._risk.exact.equations import Block, Figures
     from flowveil._risk.exact.layers import Layer
 
 _UNKNOWN = -1

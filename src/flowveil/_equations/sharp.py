@@ -12,7 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
-    from flowveil._risk.exact.bounds import Bounds
+    from flowveil._equations.bounds import Bounds
 
 _SEED = 17  # of the numbers that say how much cells count; any will do
 _ROUNDS = 60  # of tables for many cells at once

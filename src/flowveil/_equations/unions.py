@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import FloatArray
-    from flowveil._risk.exact.bounds import Bounds
+    from flowveil._equations.bounds import Bounds
 
 _MOST_TIMES = 8  # an equation is added or taken away
 _ABOVE_NOBODY = 0.3  # the fewest trips of a set are whole: any number above 0 will do, and this is no error of rounding

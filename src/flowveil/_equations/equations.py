@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from flowveil._arrays import IntArray
-    from flowveil._risk.exact.layers import Layer
 
 
 class Figures(NamedTuple):
@@ -43,14 +42,14 @@ class _Row:
     terms: dict[int, int] = field(default_factory=dict)
 
 
-def list_figures(layers: Sequence[Layer], atoms: IntArray) -> Figures:
-    """Return the atoms of all figures, given by atom and layer its figure (-1 for none)."""
+def list_figures(layers: Sequence[IntArray], atoms: IntArray) -> Figures:
+    """Return the atoms of all figures, given by layer the trips of its figures, by atom and layer its figure or -1."""
     found: list[IntArray] = []
-    for place, layer in enumerate(layers):
+    for place, trips in enumerate(layers):
         order = np.argsort(atoms[:, place], kind="stable")
-        edges = np.searchsorted(atoms[order, place], np.arange(len(layer) + 1))
+        edges = np.searchsorted(atoms[order, place], np.arange(len(trips) + 1))
         found += np.split(order, edges)[1:-1]
-    return Figures(found, [int(trips) for layer in layers for trips in layer.trips])
+    return Figures(found, [int(figure) for trips in layers for figure in trips])
 
 
 def reduce_equations(figures: Figures) -> list[Block]:

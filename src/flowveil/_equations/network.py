@@ -14,7 +14,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._risk.exact.bounds import Bounds
+    from flowveil._equations.bounds import Bounds
 
 LARGEST_FLOW = 2**30  # trips; maximum flows are computed in 32 bits
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._risk.exact.equations import contradiction
-from flowveil._risk.exact.network import LARGEST_FLOW, Network, kinds_of
+from flowveil._equations.equations import contradiction
+from flowveil._equations.network import LARGEST_FLOW, Network, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._risk.exact.equations import Block
+    from flowveil._equations.equations import Block
 
 _MOST_WHOLE = 300  # cells up to which solutions in whole numbers are asked for, where others may lie beyond them
 _NEARLY = 1e-5  # what the solver may be wrong by

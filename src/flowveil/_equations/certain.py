@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._risk.exact.sharp import sharpen
-from flowveil._risk.exact.unions import find_union
+from flowveil._equations.sharp import sharpen
+from flowveil._equations.unions import find_union
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowveil._arrays import IntArray
-    from flowveil._risk.exact.bounds import Bounds
+    from flowveil._equations.bounds import Bounds
 
 _MOST_SETS = 100  # found in one block
 _LARGE = 2000  # cells of a block in which no more is sought than one set that no equation gives by itself

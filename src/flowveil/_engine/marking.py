@@ -1,0 +1,65 @@
+"""Reading all usable rows by their marks, with the keys that they were counted by."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flowveil._engine.aggregate import Labels
+from flowveil._engine.duckdb import connection
+from flowveil._engine.keys import Tally, key_batches, key_schema
+
+if TYPE_CHECKING:
+    from flowveil._arrays import IntArray, KeyArray
+    from flowveil._engine.keys import Index
+    from flowveil._engine.rows import Request
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedRows:
+    """Usable rows, in no order: their marks, and the keys of the entry of an `Aggregate` that counts each."""
+
+    mark: KeyArray
+    owner: KeyArray | None  # the mark of the person, with a unit
+    time: IntArray | None  # step
+    by: tuple[Labels, ...]
+    origin: KeyArray
+    destination: KeyArray
+    trips: IntArray
+    weight: IntArray | None  # in millionths
+    first: int | None  # the earliest and the latest time, in microseconds; None where a row has none
+    last: int | None
+
+
+def read_marked(request: Request, index: Index, memory: int | None = None, step: Index | None = None) -> MarkedRows:
+    """Read rows as they were counted, each with its mark; the request has a secret."""
+    with connection(request.source, memory) as con, closing(con.cursor()) as rows:
+        batches = list(key_batches(rows, request, index, step, Tally()))
+    table = pa.Table.from_batches(batches, key_schema(request))
+    ones = np.ones(table.num_rows, np.int64)
+    stamp = table["stamp"] if request.stamp else None
+    known = stamp is not None and table.num_rows > 0 and stamp.null_count == 0
+    span = np.asarray(stamp.to_numpy(), np.int64) if stamp is not None and known else None
+    return MarkedRows(
+        mark=table["mark"].to_numpy(),
+        owner=table["owner"].to_numpy() if request.unit else None,
+        time=np.asarray(table["time"].to_numpy(), np.int64) if request.time else None,
+        by=tuple(_labels(table, f"by_{number}") for number in range(len(request.by))),
+        origin=table["origin"].to_numpy(),
+        destination=table["destination"].to_numpy(),
+        trips=np.asarray(table["trips"].to_numpy(), np.int64) if request.count else ones,
+        weight=np.asarray(table["weight"].to_numpy(), np.int64) if request.weight else None,
+        first=None if span is None else int(span.min()),
+        last=None if span is None else int(span.max()),
+    )
+
+
+def _labels(table: pa.Table, name: str) -> Labels:
+    values = table[name].unique().to_pylist()
+    code = pc.index_in(table[name], value_set=pa.array(values, pa.string()))
+    return Labels(np.asarray(code.to_numpy(), np.int64), tuple(values))

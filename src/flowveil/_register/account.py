@@ -1,0 +1,45 @@
+"""The account of epsilon: what releases with noise have spent of the same persons, and what they may."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from flowveil._errors import PromiseError
+from flowveil._register.entries import NOISE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowveil._register.entries import Entry
+    from flowveil._register.store import OpenRegister
+
+
+def spent(entries: Sequence[Entry]) -> Fraction:
+    """Return the sum of epsilons, exactly: as they were typed."""
+    return sum((Fraction(repr(entry.epsilon)) for entry in entries if entry.epsilon is not None), Fraction(0))
+
+
+def check_account(register: OpenRegister, epsilon: float, unit: str) -> None:
+    """Raise if a release with noise would spend more than all together may, or protects another unit than before.
+
+    Sums are right whatever the releases are of: of the same trips, of other months of the same persons, or of others,
+    where less would do.
+    """
+    entries = [entry for entry in register.entries() if entry.kind == NOISE]
+    for entry in entries:
+        other = str(entry.promise.get("unit"))
+        if other != unit:
+            raise PromiseError(
+                f"{entry.name} protects each {other}, this one each {unit}: their epsilons do not add up",
+                "protect the same unit, or keep another register",
+            )
+    before = spent(entries)
+    budget = register.budget
+    if budget is not None and before + Fraction(repr(epsilon)) > Fraction(repr(budget)):
+        told = ", ".join(f"{entry.epsilon:g} by {entry.name}" for entry in entries)
+        raise PromiseError(
+            f"epsilon {epsilon:g} is more than is left: {float(before):g} of the budget of {budget:g} is spent"
+            + (f" ({told})" if told else ""),
+            f"spend at most {max(float(Fraction(repr(budget)) - before), 0):g}, or publish nothing more of this source",
+        )
