@@ -28,6 +28,7 @@ LAYERS = [
     "_engine _noise _synthetic _charts _equations _register",
     "_places _trips",
     "_times _remainders _fixes",
+    "_reading",
     "_flows",
     "_problem",
     "_methods _measure _difference",

@@ -43,7 +43,7 @@ def reconstruct(
     for text in (f"{between} ({estimate.share:.2%})", *estimate.notes):
         note(text)
     if "left_out" in estimate.flows.column_names:
-        missing = sum(estimate.flows["left_out"].to_pylist())
+        missing = float(estimate.flows["left_out"].to_numpy().sum())
         note(f"left_out is an estimate of trips that were left out: {missing:,.0f} between the zones")
     if output is None:
         typer.echo(" ".join(estimate.flows.column_names))

@@ -9,7 +9,7 @@ import h3.api.numpy_int as h3
 import numpy as np
 import shapely
 
-from flowveil._reading.shares import outlined, to_plane
+from flowveil._reading.shares import outlined, to_plane, valid
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -81,8 +81,8 @@ def _by_outlines(
     if not len(known) or not len(placed):
         return [], [(row, zone) for row in known.tolist() for zone in range(len(zones.ids))]
     flat = to_plane(zones.geometry[placed])
-    own = _flat(zones.geometry[placed], flat)
-    theirs = _flat(areas.shapes[known], flat)
+    own = valid(zones.geometry[placed], flat)
+    theirs = valid(areas.shapes[known], flat)
     theirs = np.asarray(shapely.buffer(theirs, _reach(theirs, areas.tiles[known], manifest)), object)
     area, zone = shapely.STRtree(own).query(theirs, predicate="intersects")
     size = shapely.area(theirs[area])
@@ -98,11 +98,6 @@ def _by_outlines(
     return inside, touched + [(row, zone) for row in known.tolist() for zone in unclear]
 
 
-def _flat(shapes: npt.NDArray[np.object_], flat: object) -> npt.NDArray[np.object_]:
-    sound = np.asarray(shapely.make_valid(shapes), object)
-    return np.asarray(shapely.make_valid(shapely.transform(sound, flat)), object)  # type: ignore[call-overload]
-
-
 def _reach(shapes: npt.NDArray[np.object_], tiles: FloatArray, manifest: Manifest) -> FloatArray:
     """Return how far, in meters, trips of areas may end outside of their outlines."""
     grid = str(manifest["options"].get("grid") or "")
@@ -113,7 +108,7 @@ def _reach(shapes: npt.NDArray[np.object_], tiles: FloatArray, manifest: Manifes
         return np.full(len(shapes), tile if name == "h3" else float(number or 0))
     if name == "h3" and manifest["options"].get("hierarchy") == "lattice":
         edge = np.sqrt(size / np.where(tiles > 0, tiles, 1) / _HEXAGON)
-        return np.where(tiles > _UNITED, 2 * edge, _BENT * edge)
+        return np.asarray(np.where(tiles > _UNITED, 2 * edge, _BENT * edge), np.float64)
     if name == "h3":
-        return np.where(tiles == 1, _BENT, _TILES_REACH) * np.sqrt(size / _HEXAGON)
-    return _BENT * np.sqrt(size) if name == "quadtree" else np.zeros(len(shapes))
+        return np.asarray(np.where(tiles == 1, _BENT, _TILES_REACH) * np.sqrt(size / _HEXAGON), np.float64)
+    return np.asarray(_BENT * np.sqrt(size) if name == "quadtree" else np.zeros(len(shapes)), np.float64)

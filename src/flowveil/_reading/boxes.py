@@ -12,6 +12,8 @@ from flowveil._errors import InputError
 from flowveil._folder import CELLS, SIDES
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from flowveil._arrays import IntArray
     from flowveil._folder import Files
 
@@ -46,7 +48,7 @@ def _edges(cells: pa.Table, axis: int) -> IntArray:
     return np.column_stack([cells[name].to_numpy() for name in names])
 
 
-def _areas(edges: IntArray, names: object, side: str, bbox: list[float], cells: int) -> pa.Table:
+def _areas(edges: IntArray, names: npt.NDArray[np.object_], side: str, bbox: list[float], cells: int) -> pa.Table:
     """Return rectangles as areas."""
     west, south, east, north = bbox
     lon = west + (east - west) * edges[:, :2] / cells

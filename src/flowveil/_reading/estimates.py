@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_PAIRS = 2_000_000  # of zones that are summed up at once: 100 MB
 _CONFIDENCE = 1.96  # standard deviations: 95 %, for noise
-# The likely range holds the truth in about nine of ten cases on synthetic cities (docs/reading.md): the variance of pure
+# The likely range holds the truth in about nine of ten cases on synthetic cities (docs/reading.md): variance of pure
 # chance, and how far shares of single flows, of all flows together and of what was left out are off beside it.
 _WIDTH = 2.0
 _SHARES, _TOGETHER, _LEFT = 0.3, 0.1, 4.0

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from flowveil._folder import SIDES
 from flowveil._reading.shares import shares_of_areas
+from flowveil._reading.told import in_order
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._arrays import ChunkedColumn, Column, FloatArray, IntArray
     from flowveil._places import ZoneTable
     from flowveil._reading.told import Told
 
@@ -38,9 +39,8 @@ def spread_evenly(told: Told, zones: ZoneTable) -> tuple[pa.Table, float, bool, 
     tables = [
         _spread(told, shares, trips, np.flatnonzero(matrix == key), key, zones.ids) for key in range(told.matrices)
     ]
-    order = [(name, "ascending") for name in (*SIDES, *told.keys.column_names)]
-    table = pa.concat_tables(tables).sort_by(order)  # type: ignore[arg-type]  pairs of text
-    return table, placed, overlapping, reached if (between > 0).any() else 0 * reached
+    table = in_order(tables, [*SIDES, *told.keys.column_names])
+    return table, placed, overlapping, np.asarray(reached * float((between > 0).any()), np.float64)
 
 
 def _whole(told: Told) -> FloatArray:
@@ -85,12 +85,12 @@ def _spread(
     kept = listed.data > _LEAST
     row, column = listed.row[kept], listed.col[kept]
     names = np.array(ids, object)
-    columns: dict[str, Column] = {
+    columns: dict[str, Column | ChunkedColumn] = {
         "origin": pa.array(names[row], pa.string()),
         "destination": pa.array(names[column], pa.string()),
     }
     for name in told.keys.column_names:
-        columns[name] = told.keys[name].take(pa.array(np.full(len(row), key)))  # type: ignore[assignment]
+        columns[name] = told.keys[name].take(np.full(len(row), key))
     for name, matrix in (("trips", sums), ("noise", noise))[: 2 if told.noisy else 1]:
         columns[name] = pa.array(matrix[row, column] if len(row) else [], pa.float64())  # no values would stay sparse
     return pa.table(columns)

@@ -78,9 +78,9 @@ def _lines(flows: pa.Table, areas: pa.Table) -> npt.NDArray[np.object_]:
     missing = (np.nan, np.nan)
     ends = [[points.get((side, area), missing) for area in texts(flows[side])] for side in SIDES]
     start, stop = (np.array(end, np.float64).reshape(-1, 2) for end in ends)
-    known = np.isfinite(start).all(axis=1) & np.isfinite(stop).all(axis=1)
-    lines = np.full(len(known), None, object)
-    lines[known] = shapely.linestrings(np.stack([start[known], stop[known]], axis=1))
+    known = np.isfinite(np.column_stack([start, stop])).all(axis=1)
+    lines: npt.NDArray[np.object_] = np.full(len(start), None, np.object_)
+    lines[known] = np.asarray(shapely.linestrings(np.stack([start[known], stop[known]], axis=1)), np.object_)
     return lines
 
 

@@ -69,7 +69,8 @@ def holding_shapes(shapes: npt.NDArray[np.object_]) -> Holding:
     """Return what tells which shapes hold points."""
 
     def find(lon: FloatArray, lat: FloatArray) -> tuple[IntArray, IntArray]:
-        shape, point = shapely.STRtree(shapely.points(lon, lat)).query(shapes, predicate="intersects")
+        points = np.asarray(shapely.points(lon, lat), object)
+        shape, point = shapely.STRtree(points).query(shapes, predicate="intersects")
         return shape.astype(np.int64), point.astype(np.int64)
 
     return find
@@ -83,7 +84,8 @@ def holding_cells(areas: Sequence[str], resolution: int) -> Holding:
 
     def find(lon: FloatArray, lat: FloatArray) -> tuple[IntArray, IntArray]:
         place = places_of_points(lon, lat, resolution, on_lattice=on_lattice)
-        tree = shapely.STRtree(shapely.points(place[:, 1].astype(np.float64), place[:, 2].astype(np.float64)))
+        points = np.asarray(shapely.points(place[:, 1].astype(np.float64), place[:, 2].astype(np.float64)), object)
+        tree = shapely.STRtree(points)
         area, point = (found.astype(np.int64) for found in tree.query(boxes))
         same = (low[area, 0] <= place[point, 0]) & (place[point, 0] < high[area, 0])
         return area[same], point[same]
@@ -99,7 +101,8 @@ def _squares(
     side = max((east - west) / stretch, north - south, 1e-9) / _FIRST
     columns, rows = (max(int(np.ceil(length / side - 1e-9)), 1) for length in ((east - west) / stretch, north - south))
     column, row = (axis.ravel() for axis in np.meshgrid(np.arange(columns), np.arange(rows), indexing="ij"))
-    lon, lat = west + (column + 0.5) * side * stretch, south + (row + 0.5) * side
+    lon = np.asarray(west + (column + 0.5) * side * stretch, np.float64)
+    lat = np.asarray(south + (row + 0.5) * side, np.float64)
     fine = _FINE * np.sqrt(np.quantile(shapely.area(shapes) / stretch, _SMALL))
     lines = shapely.STRtree(shapely.boundary(shapes))
     done: list[tuple[FloatArray, FloatArray, float]] = []
@@ -112,13 +115,13 @@ def _squares(
         if count + len(lon) + 3 * int(crossed.sum()) > most or not crossed.any():
             break
         count += int((~crossed).sum())
-        done.append((lon[~crossed], lat[~crossed], side))
+        done.append((lon[~crossed], lat[~crossed], float(side)))
         east_of, north_of = (
             np.tile(signs, int(crossed.sum())) * half / 2 for signs in ([-1, -1, 1, 1], [-1, 1, -1, 1])
         )
-        lon = np.repeat(lon[crossed], 4) + east_of * stretch
-        lat = np.repeat(lat[crossed], 4) + north_of
+        lon = np.asarray(np.repeat(lon[crossed], 4) + east_of * stretch, np.float64)
+        lat = np.asarray(np.repeat(lat[crossed], 4) + north_of, np.float64)
         side = half
-    done.append((lon, lat, side))
+    done.append((lon, lat, float(side)))
     high = np.concatenate([np.full(len(part[0]), part[2]) for part in done])
     return np.concatenate([part[0] for part in done]), np.concatenate([part[1] for part in done]), high

@@ -76,7 +76,7 @@ place = compiled(_place)
 def _flush(scratch: FloatArray, pairs: IntArray, count: int, of_flow: tuple[float, float, float], sums: Sums) -> None:
     """Add the shares of one flow to the sums, and empty them."""
     trips, variance, expected = of_flow
-    wide = scratch.shape[1]
+    wide = int(scratch.shape[1])
     for number in range(count):
         row, column = pairs[number] // wide, pairs[number] % wide
         share = scratch[row, column]
@@ -108,7 +108,7 @@ def _ask(
     marked = np.zeros(scratch.shape, np.bool_)
     count = 0
     low, high = rows
-    wide = scratch.shape[1]
+    wide = sums.trips.shape[1]
     for number in range(len(rectangles.flow)):
         flow, factor = rectangles.flow[number], rectangles.factor[number]
         start, end = rectangles.origin[number], rectangles.destination[number]

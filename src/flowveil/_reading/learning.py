@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._reading.model import Matrices, Model, cut, fit, uncovered
-from flowveil._reading.parts import Rectangles, ZoneParts
+from flowveil._reading.parts import ZoneParts
 from flowveil._reading.regions import divide
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _matrices(told: Told, kept: BoolArray, left_out: float) -> Matrices:
     order: IntArray = np.lexsort((rectangles.flow, matrix))
     order = order[kept[rectangles.flow[order]]]
     edges = np.searchsorted(matrix[order], np.arange(told.matrices + 1))
-    parts = Rectangles(*(values[order] for values in rectangles))
+    parts = rectangles.take(order)
     return Matrices(parts, edges.astype(np.int64), told.trips, left_out)
 
 

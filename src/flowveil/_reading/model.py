@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._reading.parts import Pieces, Rectangles
+from flowveil._reading.parts import Pieces, Rectangles, summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,11 +40,11 @@ class End:
 
     def masses(self, mass: FloatArray) -> FloatArray:
         """Return the mass of each piece."""
-        return np.bincount(self.piece, weights=mass[self.spot], minlength=len(self.pieces.region))
+        return summed(self.piece, mass[self.spot], len(self.pieces.region))
 
     def by_spot(self, reach: FloatArray, count: int) -> FloatArray:
         """Return the sum over the pieces that hold each spot."""
-        return np.bincount(self.spot, weights=reach[self.piece], minlength=count)
+        return summed(self.spot, reach[self.piece], count)
 
 
 def cut(area: IntArray, spot: IntArray, areas: int, regions: Regions) -> End:
@@ -67,7 +67,7 @@ class Matrices:
     def part(self, number: int) -> Rectangles:
         """Return the rectangles of one matrix."""
         inside = slice(int(self.edges[number]), int(self.edges[number + 1]))
-        return Rectangles(*(values[inside] for values in self.rectangles))
+        return self.rectangles.take(inside)
 
     def published(self, number: int) -> float:
         """Return the trips of one matrix."""
@@ -92,8 +92,8 @@ class Model:
         """Return the masses of regions."""
         count = len(self.regions)
         return (
-            np.bincount(self.regions.of, weights=self.mass[0], minlength=count),
-            np.bincount(self.regions.of, weights=self.mass[1], minlength=count),
+            summed(self.regions.of, self.mass[0], count),
+            summed(self.regions.of, self.mass[1], count),
         )
 
     def expected(self, matrices: Matrices) -> FloatArray:
@@ -131,7 +131,7 @@ def fit(
 
 
 def _raised(learned: FloatArray, first: FloatArray) -> FloatArray:
-    """Return masses of which none is so small that nothing could be left out there: rounds would shrink it to nothing."""
+    """Return masses of which none is so small that rounds would shrink it to nothing: trips may be left out there."""
     return np.maximum(learned, FLOOR * float(learned.sum()) / float(first.sum()) * first)
 
 
@@ -218,13 +218,11 @@ def _learn(
     count, coarse = len(regions), np.ix_(regions.coarse, regions.coarse)
     _, second = model.region_masses()
     origin = _divided(model.mass[0] * reach[0], (model.pull @ second)[regions.of])
-    first = np.bincount(regions.of, weights=origin, minlength=count)
+    first = summed(regions.of, origin, count)
     destination = _divided(model.mass[1] * reach[1], (first @ model.pull)[regions.of])
-    second = np.bincount(regions.of, weights=destination, minlength=count)
+    second = summed(regions.of, destination, count)
     expected = first[:, None] * second * local[coarse]
-    told, thought = (
-        np.bincount(regions.bin.ravel(), weights=part.ravel(), minlength=len(distance)) for part in (between, expected)
-    )
+    told, thought = (summed(regions.bin.ravel(), part.ravel(), len(distance)) for part in (between, expected))
     distance = np.where((thought > 0) & (told > 0), told / np.where(thought > 0, thought, 1), distance)
     if prior is not None:
         expected = first[:, None] * second * distance[regions.bin]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
 
@@ -15,6 +17,10 @@ class Rectangles(NamedTuple):
     factor: FloatArray  # 1 for the whole of a flow, below 0 for what finer flows take out of it
     origin: IntArray  # its area
     destination: IntArray
+
+    def take(self, chosen: IntArray | slice) -> Rectangles:
+        """Return some of them."""
+        return Rectangles(self.flow[chosen], self.factor[chosen], self.origin[chosen], self.destination[chosen])
 
 
 class Pieces(NamedTuple):
@@ -40,3 +46,8 @@ class Sums(NamedTuple):
     square: FloatArray  # the squares of these
     noise: FloatArray  # variance of the noise
     covered: FloatArray  # what the model expects on flows
+
+
+def summed(of: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Return the sum of values by number, of the numbers below a count."""
+    return np.asarray(np.bincount(of, weights=values, minlength=count), np.float64)

@@ -18,7 +18,7 @@ from flowveil._reading.frames import as_pandas
 from flowveil._reading.learning import learn
 from flowveil._reading.shares import outlined
 from flowveil._reading.spots import find_spots
-from flowveil._reading.told import tell
+from flowveil._reading.told import in_order, tell
 from flowveil._reading.weights import read_weights
 
 if TYPE_CHECKING:
@@ -137,8 +137,7 @@ class _Question:
             if block.matrix not in limits:
                 limits = {block.matrix: bounds(self.learned, certain, block.matrix)}
             tables.append(self._rows(block, limits[block.matrix], zones, titles))
-        order = [(name, "ascending") for name in (*titles, *self.told.keys.column_names)]
-        table = pa.concat_tables(tables).sort_by(order)  # type: ignore[arg-type]  pairs of text
+            table = in_order(tables, [*titles, *self.told.keys.column_names])
         return Answers(table, notes_of(self.told), names_of(named))
 
     def _shares(self, zones: ZoneTable | None) -> sparse.csr_array:
@@ -179,10 +178,11 @@ class _Question:
         row, column = np.nonzero(touched | (middle >= _LISTED))
         columns: dict[str, object] = {}
         ends = [(zones[0], row + block.first), (zones[1], column)]
-        for title, (table, at) in zip(titles, [end for end in ends if end[0] is not None], strict=True):
-            columns[title] = pa.array(np.array(table.ids, object)[at], pa.string())  # type: ignore[union-attr]
+        named = [np.array(table.ids, object)[at] for table, at in ends if table is not None]
+        for title, ids in zip(titles, named, strict=True):
+            columns[title] = pa.array(ids, pa.string())
         for name in self.told.keys.column_names:
-            columns[name] = self.told.keys[name].take(pa.array(np.full(len(row), block.matrix)))
+            columns[name] = self.told.keys[name].take(np.full(len(row), block.matrix))
         values = (sure, low, middle, high, most, block.left_out)
         for name, value in zip(_COLUMNS, values, strict=True):
             columns[name] = (

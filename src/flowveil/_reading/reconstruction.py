@@ -18,7 +18,7 @@ from flowveil._reading.learning import learn
 from flowveil._reading.questions import names_of, nothing_between
 from flowveil._reading.shares import outlined
 from flowveil._reading.spots import find_spots
-from flowveil._reading.told import tell
+from flowveil._reading.told import in_order, tell
 from flowveil._reading.weights import read_weights
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scipy import sparse
 
-    from flowveil._arrays import Column, FloatArray
+    from flowveil._arrays import ChunkedColumn, Column, FloatArray
     from flowveil._folder import Files
     from flowveil._places import ZonesLike, ZoneTable
     from flowveil._reading.learning import Learned
@@ -104,7 +104,7 @@ def _learned(
         float(block.trips.sum()) for block in estimate(learned, (inside, inside)) if not told.total[block.matrix]
     )
     overlapping = bool((np.asarray(shares.sum(axis=1)).ravel() > _OVERLAP).any())
-    return _table(learned, shares, zones.ids), placed, overlapping, reached if placed else 0 * reached
+    return _table(learned, shares, zones.ids), placed, overlapping, reached.astype(np.float64) * float(placed != 0)
 
 
 def _anywhere(shares: sparse.csr_array) -> sparse.csr_array:
@@ -122,22 +122,21 @@ def _table(learned: Learned, shares: sparse.csr_array, ids: list[str]) -> pa.Tab
     for block in estimate(learned, (shares, shares)):
         listed = (np.abs(block.trips) + block.noise > _LEAST) | (block.left_out >= _LEFT)
         row, column = np.nonzero(listed)
-        columns: dict[str, Column] = {
+        columns: dict[str, Column | ChunkedColumn] = {
             "origin": pa.array(names[row + block.first], pa.string()),
             "destination": pa.array(names[column], pa.string()),
         }
         for name in told.keys.column_names:
-            columns[name] = told.keys[name].take(pa.array(np.full(len(row), block.matrix)))  # type: ignore[assignment]
+            columns[name] = told.keys[name].take(np.full(len(row), block.matrix))
         columns["trips"] = pa.array(block.trips[row, column], pa.float64())
         if left_out:
             columns["left_out"] = pa.array(block.left_out[row, column], pa.float64())
         if told.noisy:
             columns["noise"] = pa.array(block.noise[row, column], pa.float64())
         tables.append(pa.table(columns))
-    order = [(name, "ascending") for name in (*SIDES, *told.keys.column_names)]
     if not tables:
         return pa.table({"origin": pa.array([], pa.string()), "destination": [], "trips": pa.array([], pa.float64())})
-    return pa.concat_tables(tables).sort_by(order)  # type: ignore[arg-type]  pairs of text
+    return in_order(tables, [*SIDES, *told.keys.column_names])
 
 
 def _notes(zones: ZoneTable, told: Told, overlapping: bool, reached: FloatArray) -> tuple[str, ...]:

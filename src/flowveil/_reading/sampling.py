@@ -17,7 +17,7 @@ from flowveil._reading.told import tell
 from flowveil._times import HOUR_OF_DAY, parse_steps
 
 if TYPE_CHECKING:
-    from flowveil._arrays import Column, FloatArray, IntArray
+    from flowveil._arrays import ChunkedColumn, Column, FloatArray, IntArray
     from flowveil._folder import Files
     from flowveil._reading.learning import Learned
     from flowveil._reading.told import Told
@@ -47,12 +47,14 @@ def sample_trips(files: Files, count: int, seed: int | None = None) -> pa.Table:
     learned = learn(told, find_spots(told, by_ids=False, coarse=files.kind is Kind.CELLS))
     flow = chance.permutation(np.repeat(np.arange(len(weight)), chance.multinomial(count, weight / weight.sum())))
     spots = _draw_spots(learned, flow, chance)
-    columns: dict[str, Column] = {"trip_id": pa.array([f"synthetic-{number}" for number in range(1, count + 1)])}
+    columns: dict[str, Column | ChunkedColumn] = {
+        "trip_id": pa.array([f"synthetic-{number}" for number in range(1, count + 1)])
+    }
     for side, end, rows in zip(SIDES, told.ends, (told.origin, told.destination), strict=True):
         columns[side] = pa.array(np.array(end.ids, object)[rows[flow]], pa.string())
     for name in told.keys.column_names:
         if name not in TIMES:
-            columns[name] = told.keys[name].take(pa.array(told.matrix[flow])).combine_chunks()
+            columns[name] = told.keys[name].take(told.matrix[flow])
     columns |= _places(learned, flow, spots, chance) | _moments(told, flow, chance)
     columns["synthetic"] = pa.array(np.ones(count, bool))
     return pa.table(columns)
@@ -153,13 +155,11 @@ def _places(
 
 
 def _moments(told: Told, flow: IntArray, chance: np.random.Generator) -> dict[str, Column]:
-    """Return when trips start, evenly inside their steps: `start_time` in UTC, or `depart`, seconds of a day or week."""
+    """Return when trips start, evenly inside steps: `start_time` in UTC, or `depart`, seconds of a day or week."""
     if TIMES[0] not in told.keys.column_names:
         return {}
     begin, *ends = (
-        told.keys[name].take(pa.array(told.matrix[flow])).combine_chunks()
-        for name in TIMES
-        if name in told.keys.column_names
+        told.keys[name].take(told.matrix[flow]).combine_chunks() for name in TIMES if name in told.keys.column_names
     )
     within: FloatArray = chance.random(len(flow))
     options = told.manifest["options"]

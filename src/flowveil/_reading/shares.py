@@ -29,7 +29,7 @@ def shares_of_areas(areas: Areas, zones: ZoneTable) -> sparse.csr_array:
     from scipy import sparse  # noqa: PLC0415  slow to import
 
     known = np.array([shape is not None for shape in areas.shapes], bool) & outlined(zones).any()
-    row, column, share = (part.tolist() for part in overlaps(np.where(known, areas.shapes, None), zones.geometry))
+    row, column, share = (part.tolist() for part in overlaps(only(areas.shapes, known), zones.geometry))
     number = {zone: place for place, zone in enumerate(zones.ids)}
     for area in np.flatnonzero(~known).tolist():
         members = areas.members[area] or []
@@ -45,6 +45,13 @@ def outlined(zones: ZoneTable) -> npt.NDArray[np.bool_]:
     return np.asarray(shapely.area(zones.geometry) > 0, bool)
 
 
+def only(shapes: npt.NDArray[np.object_], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.object_]:
+    """Return shapes, None where they are not to be known."""
+    kept = np.full(len(shapes), None, object)
+    kept[known] = shapes[known]
+    return kept
+
+
 def overlaps(shapes: npt.NDArray[np.object_], zones: npt.NDArray[np.object_]) -> tuple[IntArray, IntArray, FloatArray]:
     """Return (shape, zone, share): which share of the size of each shape lies in each zone; points lie in it or not."""
     placed = np.flatnonzero(shapely.area(zones) > 0)
@@ -53,7 +60,7 @@ def overlaps(shapes: npt.NDArray[np.object_], zones: npt.NDArray[np.object_]) ->
         return nothing, nothing, np.zeros(0)
     flat = to_plane(zones[placed])
     near = np.flatnonzero(shapely.intersects(shapes, shapely.box(*shapely.total_bounds(zones[placed]))))
-    own, theirs = _valid(zones[placed], flat), _valid(shapes[near], flat)
+    own, theirs = valid(zones[placed], flat), valid(shapes[near], flat)
     shape, zone = shapely.STRtree(own).query(theirs, predicate="intersects")
     size = shapely.area(theirs[shape])
     share = np.ones(len(shape))
@@ -63,10 +70,10 @@ def overlaps(shapes: npt.NDArray[np.object_], zones: npt.NDArray[np.object_]) ->
     return near[shape[touched]], placed[zone[touched]], share[touched]
 
 
-def _valid(shapes: npt.NDArray[np.object_], flat: Callable[[FloatArray], FloatArray]) -> npt.NDArray[np.object_]:
+def valid(shapes: npt.NDArray[np.object_], flat: Callable[[FloatArray], FloatArray]) -> npt.NDArray[np.object_]:
     """Return shapes in the plane, valid."""
-    sound = np.asarray(shapely.make_valid(shapes), object)
-    return np.asarray(shapely.make_valid(shapely.transform(sound, flat)), object)
+    sound = np.asarray(shapely.make_valid(shapes), np.object_)
+    return np.asarray(shapely.make_valid(shapely.transform(sound, flat)), np.object_)
 
 
 def to_plane(shapes: npt.NDArray[np.object_]) -> Callable[[FloatArray], FloatArray]:

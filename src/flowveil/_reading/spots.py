@@ -114,7 +114,8 @@ class Spots:
 
 def _points_in(shapes: npt.NDArray[np.object_], lon: FloatArray, lat: FloatArray) -> tuple[IntArray, IntArray]:
     """Return (point, shape): which shapes hold which points."""
-    shape, point = shapely.STRtree(shapely.points(lon, lat)).query(shapes, predicate="intersects")
+    points = np.asarray(shapely.points(lon, lat), object)
+    shape, point = shapely.STRtree(points).query(shapes, predicate="intersects")
     return point.astype(np.int64), shape.astype(np.int64)
 
 

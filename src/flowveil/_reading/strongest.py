@@ -30,7 +30,7 @@ def strongest(files: Files, count: int) -> Answers:
     for side, end, rows in zip(SIDES, told.ends, (told.origin, told.destination), strict=True):
         columns[side] = pa.array([end.ids[row] for row in rows[order].tolist()], pa.string())
     for name in told.keys.column_names:
-        columns[name] = told.keys[name].take(pa.array(told.matrix[order]))
+        columns[name] = told.keys[name].take(told.matrix[order])
     low, high = trips - spread, trips + spread
     columns |= {"sure": low, "likely_low": low, "estimate": trips, "likely_high": high}
     columns["at_most"] = pa.nulls(len(order), pa.float64()) if open_ended else high

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import shapely
 
 from flowveil._arrays import texts
@@ -29,11 +30,12 @@ from flowveil._noise import variance
 from flowveil._places import square_kilometers
 from flowveil._reading.boxes import flows_of_boxes
 from flowveil._reading.parts import Rectangles
-from flowveil._remainders import layers
+from flowveil._remainders import find_layers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
-    import pyarrow as pa
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._folder import Files, Manifest
@@ -103,7 +105,7 @@ class Told:
     def elsewhere(self) -> BoolArray:
         """Which flows count trips that were left out."""
         marked = [np.array([area == ELSEWHERE for area in end.ids], bool) for end in self.ends]
-        return marked[0][self.origin] | marked[1][self.destination]
+        return np.asarray(marked[0][self.origin] | marked[1][self.destination], bool)
 
     @cached_property
     def total(self) -> BoolArray:
@@ -145,6 +147,12 @@ class Told:
             every = float(self.trips[self.counted].sum()) + self.off_by * int(self.counted.sum()) + left_out
             return max(every - float(self.trips[in_total].sum()) + self.off_by * int(in_total.sum()), 0.0)
         return max(left_out - float(self.trips[self.elsewhere & self.published].sum()), 0.0)
+
+
+def in_order(tables: list[pa.Table], columns: Sequence[str]) -> pa.Table:
+    """Return tables as one, sorted by columns."""
+    order: list[tuple[str, Literal["ascending", "descending"]]] = [(name, "ascending") for name in columns]
+    return pa.concat_tables(tables).sort_by(order)
 
 
 def tell(files: Files, *, at_any_time: bool = False) -> Told:
@@ -192,7 +200,7 @@ def _areas(areas: pa.Table, side: str) -> Areas:
     part = areas.filter(np.array([value == side for value in areas["side"].to_pylist()], bool))
     count = part.num_rows
 
-    def column(name: str) -> list[object]:
+    def column(name: str) -> list[Any]:  # Any: of the type of the column
         return part[name].to_pylist() if name in part.column_names else [None] * count
 
     def numbers(name: str) -> FloatArray:
@@ -206,11 +214,11 @@ def _areas(areas: pa.Table, side: str) -> Areas:
     return Areas(
         ids=[*ids, ELSEWHERE][:end],
         shapes=shapes[:end],
-        members=[*column("members"), None][:end],  # type: ignore[list-item]  lists of text
+        members=[*column("members"), None][:end],
         tiles=numbers("tiles")[:end],
         lon=numbers("lon")[:end],
         lat=numbers("lat")[:end],
-        names=[*column("name"), None][:end],  # type: ignore[list-item]  text
+        names=[*column("name"), None][:end],
     )
 
 
@@ -233,7 +241,7 @@ def _rectangles(flows: pa.Table, areas: pa.Table, keys: list[str], rows: list[In
     count = flows.num_rows
     flow, factor, own = np.arange(count), np.ones(count), np.arange(count)
     if REMAINDER in flows.column_names and REMAINDER not in keys:
-        inside = layers(flows, areas, keys)
+        inside = find_layers(flows, areas, keys)
         flow, own = np.append(flow, inside.outer), np.append(own, inside.inner)
         factor = np.append(factor, -inside.span)
     order = np.argsort(flow, kind="stable")

@@ -9,7 +9,7 @@ import shapely
 
 from flowveil._errors import InputError
 from flowveil._places import read_shapes
-from flowveil._reading.shares import overlaps
+from flowveil._reading.shares import only, overlaps
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +39,7 @@ def read_weights(source: ZonesLike, spots: Spots) -> FloatArray:
     known = np.array([shape is not None for shape in shapes], bool)
     if not known.any():
         raise InputError("weights have neither outlines nor points", "add a geometry, or the columns lon and lat")
-    outlines = np.where(shapely.area(shapes) > 0, shapes, None)
+    outlines = only(shapes, shapely.area(shapes) > 0)
     mass = np.zeros(len(spots))
     spot, outline, share = overlaps(spots.shapes(), outlines)
     size = np.bincount(outline, weights=share * spots.size[spot], minlength=len(weight))
@@ -87,4 +87,4 @@ def _not_nothing(mass: FloatArray, spots: Spots) -> FloatArray:
         raise InputError(
             "no weight lies where the release has areas", "weights are about the same places, longitude first"
         )
-    return mass + _ELSE * mass.sum() / spots.size.sum() * spots.size
+    return mass + _ELSE * float(mass.sum()) / float(spots.size.sum()) * spots.size

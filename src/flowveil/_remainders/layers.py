@@ -43,13 +43,13 @@ class Layers(NamedTuple):
 
 def even(flows: pa.Table, areas: pa.Table, keys: list[str]) -> Evening:
     """Return how flows are spread, some of which are remainders; keys: columns that divide the flows."""
-    outer, inner, part, _ = layers(flows, areas, keys)
+    outer, inner, part, _ = find_layers(flows, areas, keys)
     taken = np.bincount(outer, weights=part, minlength=flows.num_rows)
     trips = flows["trips"].to_numpy() / (1 - taken)
     return Evening(trips, outer, inner, -(trips[outer] * part))
 
 
-def layers(flows: pa.Table, areas: pa.Table, keys: list[str]) -> Layers:
+def find_layers(flows: pa.Table, areas: pa.Table, keys: list[str]) -> Layers:
     """Return which flows lie in which remainders, but for those whose areas are full: outlines do not tell more."""
     above = find_above(flows, areas, keys)
     inner = np.flatnonzero(above != NONE)
