@@ -10,33 +10,30 @@ import flowveil as fv
 from benchmarks.data import SHARED
 
 TRIPS, ZONES = SHARED / "nyc_tlc_green_trips_2020_2025.parquet", SHARED / "nyc_taxi_zones.parquet"
-HIERARCHIES = ("ward", "many")
+BUDGETS = {"ward": (0.05, 0.1, 0.2), "many": (0.1,)}
 
 
 def main():
     if not TRIPS.is_file():
         print("same_areas: no NYC trips here, skipped")
         return
-    for hierarchy in HIERARCHIES:
+    for hierarchy, budgets in BUDGETS.items():
         flows = fv.build_flows(TRIPS, zones=ZONES, hierarchy=hierarchy, time="month")
         print(f"NYC green taxis by month, {hierarchy}, k = 10: {flows.matrix_count} months, {flows.total:,} trips")
-        free = show("areas for each month, 10 %", lambda flows=flows: fv.anonymize(flows, k=10))
-        show("areas in common, 10 %", lambda flows=flows: fv.anonymize(flows, k=10, same_areas=True))
-        show(
-            "areas in common, the same precision",
-            lambda flows=flows, gbar=free["gbar"]: fv.anonymize(flows, k=10, same_areas=True, max_gbar=gbar),
-        )
+        for budget in budgets:
+            free = show(f"areas for each month, {budget:.0%}", flows, max_suppression=budget)
+            show("areas in common, the same budget", flows, max_suppression=budget, same_areas=True)
+            show("areas in common, the same precision", flows, max_gbar=free["gbar"], same_areas=True)
         with tempfile.TemporaryDirectory() as folder:
             pooled = Path(folder) / "pooled"
-            together = fv.build_flows(TRIPS, zones=ZONES, hierarchy=hierarchy)
-            fv.anonymize(together, k=10).write(pooled)
-            show("areas of all months together", lambda flows=flows: fv.anonymize(flows, k=10, areas_from=pooled))  # noqa: B023
+            fv.anonymize(fv.build_flows(TRIPS, zones=ZONES, hierarchy=hierarchy), k=10).write(pooled)
+            show("areas of all months together", flows, areas_from=pooled)
 
 
-def show(name, make):
+def show(name, flows, **options):
     """Print what a release loses, and the seconds of the processor that it takes; return its metrics."""
     start = time.process_time()
-    metrics = make().metrics()
+    metrics = fv.anonymize(flows, k=10, **options).metrics()
     print(
         f"  {name:36} gbar {metrics['gbar']:.3f}, {metrics['suppressed']:.2%} left out,"
         f" {metrics['flows']:,} flows, {time.process_time() - start:.1f} s"

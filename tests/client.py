@@ -86,6 +86,7 @@ def names() -> list[str]:
     assert_type(fv.__version__, str)
     method: fv.Method = fv.methods()[0]
     layout: fv.Layout = fv.layouts()[0]
+    assert_type(fv.describe("trips.parquet", "h3:7"), fv.Description)
     return [method.name, layout.name, *(error.__name__ for error in errors)]
 
 
@@ -121,6 +122,8 @@ def paths(samples: pa.Table) -> None:
     gaps = fv.trajectories.gap(data, [2, 5])
     assert_type(gaps, fv.trajectories.Gap)
     assert_type(gaps.figures()["gap"]["2"]["mean"], float | None)
+    parts = fv.trajectories.features(data, 2)
+    assert_type(parts, fv.trajectories.Features)
     older = fv.trajectories.baseline(data, fv.trajectories.BASELINES[0], 2)
     assert_type(older, fv.trajectories.Baseline)
     assert_type(older.figures()["created"], int)

@@ -30,6 +30,7 @@ LAYERS = [
     "_times _remainders _fixes",
     "_reading",
     "_flows",
+    "_describe",
     "_problem",
     "_methods _measure _difference",
     "_report",

@@ -266,7 +266,7 @@ class TestFile:
     def test_columns(self, tmp_path):
         """Trips have the columns that the rest of flowveil knows; the settings are in the file; only I may read it."""
         made = fv.make_trips(
-            table(DAY), tmp_path / "trips.parquet", rule="stops", stops_path=tmp_path / "stops.parquet"
+            table(DAY), tmp_path / "trips.parquet", rule="stops", stops_file=tmp_path / "stops.parquet"
         )
         trips = pq.read_table(made.path)
         record = json.loads(pq.read_metadata(made.path).metadata[b"flowveil"])
@@ -304,7 +304,8 @@ class TestFile:
         rows = table(DAY).to_pylist()
         bad = [{"user_id": None}, {"lon": None}, {"lat": 95.0}, {"time": None}]
         data = pa.Table.from_pylist([*rows, rows[0], *(rows[0] | change for change in bad)], table(DAY).schema)
-        made = fv.make_trips(data, tmp_path / "trips.parquet", rule="stops")
+        with pytest.warns(fv.DroppedRowsWarning, match="null user"):
+            made = fv.make_trips(data, tmp_path / "trips.parquet", rule="stops")
 
         assert made.dropped == {
             "null coordinate": 1,
@@ -314,6 +315,16 @@ class TestFile:
             "repeated": 1,
         }
         assert made.fixes == len(rows) + 5
+
+    def test_too_many_unusable(self, tmp_path):
+        """Where most fixes cannot be used, nothing is made unless that is allowed."""
+        data = pa.Table.from_pylist([row | {"lon": None} for row in table(DAY).to_pylist()] * 2, table(DAY).schema)
+        data = pa.concat_tables([data, table(DAY)])
+        with pytest.raises(InputError, match="cannot be used: null coordinate"):
+            fv.make_trips(data, tmp_path / "trips.parquet", rule="stops")
+
+        with pytest.warns(fv.DroppedRowsWarning):
+            assert fv.make_trips(data, tmp_path / "trips.parquet", rule="stops", max_unusable=0.9).trips == 1
 
     def test_local_clock(self, tmp_path):
         """Times without a zone stay so: anonymize --timezone then says whose clock it was. Both at once are refused."""
@@ -334,7 +345,7 @@ class TestFile:
         for wrong in ({"rule": "magic"}, {"stop_time": "20"}, {"max_speed": "fast"}, {"short_stops": 9}):
             with pytest.raises(InputError):
                 fv.make_trips(table(DAY), target, **wrong)
-        for wrong in ({"rule": "runs", "stops_path": tmp_path / "s"}, {"rule": "sightings", "short_stops": 1}):
+        for wrong in ({"rule": "runs", "stops_file": tmp_path / "s"}, {"rule": "sightings", "short_stops": 1}):
             with pytest.raises(InputError):
                 fv.make_trips(table(DAY), target, **wrong)
         assert list(tmp_path.iterdir()) == []
@@ -359,7 +370,8 @@ class TestTowers:
                 "time": [NOON + timedelta(minutes=10 * number) for number in range(4)],
             }
         )
-        made = fv.make_trips(calls, tmp_path / "trips.parquet", towers=tmp_path / "towers.csv")
+        with pytest.warns(fv.DroppedRowsWarning, match="unknown tower"):
+            made = fv.make_trips(calls, tmp_path / "trips.parquet", towers=tmp_path / "towers.csv", max_unusable=0.5)
         trip = pq.read_table(made.path).to_pylist()
 
         assert [(row["start_lon"], row["end_lat"]) for row in trip] == [(4.0, 50.1)]

@@ -38,7 +38,7 @@ def in_ring(points, x, y):
     return odd, False
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(ring, min_size=1, max_size=4), st.lists(place, min_size=1, max_size=12))
 def test_two_ways_and_brute_force_agree(rings, places):
     """Maker, verifier and fractions say the same of any place, on borders and corners and of crossing outlines too."""

@@ -100,7 +100,7 @@ def test_warning_on_the_command_line(tmp_path, capsys):
     assert run(["query", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["warning"] is None
     assert run(["query", folder, "--stop-bbox=10,10,11,11"]) == 0
-    assert "outside of the bbox" in capsys.readouterr().err
+    assert "outside of the bbox" in capsys.readouterr().out
 
 
 @pytest.mark.slow

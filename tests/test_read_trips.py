@@ -739,6 +739,6 @@ def test_table_in_which_no_pair_occurs_twice(repeated, noted):
 
 
 def test_times_with_the_day_first_get_a_hint():
-    """Where no time can be used, the error says how times are written."""
-    with pytest.raises(fv.InputError, match="year first"):
+    """Where no time can be used, the error says how times are read."""
+    with pytest.raises(fv.InputError, match="times are read as 2024-05-27 19:45:00"):
         fv.build_flows(points(start_time=["27/05/2008 19:45"] * 20), "h3:7", hierarchy="h3", time="1h")

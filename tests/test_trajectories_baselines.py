@@ -145,3 +145,59 @@ def test_command(tmp_path, capsys):
 
     assert json.loads(capsys.readouterr().out)["method"] == "w4m"
     assert list(tmp_path.iterdir()) == [source]
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_distortion_is_that_of_the_papers(method):
+    """Translation, Omega, information distortion and discernibility, added up one by one."""
+    figures = baseline(data := read_trajectories(phones(30, samples=15), BBOX), method, 3).figures()
+    older = baseline(data, method, 3)
+
+    moved = older.position_error.tolist()
+    omega = max(moved, default=0.0)
+    lost = len(data.t) - len(moved)
+    sizes = [len(members) for members in older.clusters]
+
+    assert figures["distortion"]["translation"] == pytest.approx(sum(moved))
+    assert figures["distortion"]["omega"] == omega
+    assert figures["distortion"]["information"] == pytest.approx(sum(moved) + lost * omega)
+    assert figures["distortion"]["information_mean"] == pytest.approx((sum(moved) + lost * omega) / len(data.t))
+    assert figures["distortion"]["discernibility"] == sum(n * n for n in sizes) + (30 - sum(sizes)) * 30
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("w4m", {"delta": "0m"}),
+        ("w4m", {"max_trash": 0.5}),
+        ("w4m", {"radius": "50km"}),
+        ("w4m", {"chunk": 10}),
+        ("nwa", {"granularity": "6h"}),
+        ("tga", {"seed": 1}),
+    ],
+)
+def test_options_of_older_methods(method, options):
+    """Every option changes something: what is moved, kept or put together."""
+    data = read_trajectories(phones(30, samples=15), BBOX)
+
+    plain, other = baseline(data, method, 3).figures(), baseline(data, method, 3, **options).figures()
+
+    assert plain != other
+
+
+def test_options_that_do_not_fit(tmp_path, capsys):
+    """An option of another method, or of no use, is an error, from Python and from the command line."""
+    data = read_trajectories(phones(6, samples=5), BBOX)
+    for method, options in (("tga", {"delta": "1km"}), ("w4m", {"granularity": "1d"}), ("nwa", {"chunk": 5})):
+        with pytest.raises(InputError, match="has no option"):
+            baseline(data, method, 2, **options)
+    for options in ({"max_trash": 2}, {"radius": "0m"}, {"chunk": 1}, {"delta": "wide"}):
+        with pytest.raises(InputError):
+            baseline(data, "w4m", 2, **options)
+    samples = tmp_path / "samples.parquet"
+    pq.write_table(phones(6, samples=5), samples)
+    common = ["trajectories", "baseline", str(samples), f"--bbox={BOX}"]
+    assert run([*common, "--method", "tga", "--delta", "1km"]) == 2
+    assert "tga has no option 'delta'" in capsys.readouterr().err
+    assert run([*common, "--delta", "1km", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["distortion"]["discernibility"] > 0

@@ -155,7 +155,7 @@ def test_commands(made, capsys, tmp_path):
     assert run([*gap, "--plots", str(tmp_path / "plots"), "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["gap"]) == {"2", "3"}
     drawn = list((tmp_path / "plots").iterdir())
-    assert len(drawn) == 14
+    assert len(drawn) == 19
     for picture in drawn:
         ET.fromstring(picture.read_text())  # noqa: S314  our own file
     assert run([*gap, "--no-generalize"]) == 0

@@ -78,7 +78,7 @@ def test_every_group_has_k_different_users(records, tmp_path, period, options):
     assert release.audit["trajectories"] == len(release.members)
     measured = trajectories.evaluate(folder, records)
     assert measured.counts["suppressed"] == pytest.approx(release.audit["suppressed_rows"] / release.audit["rows"])
-    support = fv.risk(folder, records).findings[0]
+    support = fv.risk(folder, records, attacks="support").findings[0]
     assert support.details["one"] == release.trajectories["support"].to_pylist().count(1)
 
 

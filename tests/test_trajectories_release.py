@@ -396,4 +396,4 @@ def test_nothing_is_made_of_wrong_groups(records):
 
     for message, group in wrong.items():
         with pytest.raises(PromiseError, match=message):
-            make_release(data, Grouping([group, *others]), {}, K)
+            make_release(data, Grouping([group, *others]), "glove", {}, K)

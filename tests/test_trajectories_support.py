@@ -170,7 +170,7 @@ def test_command_and_attack(records, tmp_path, capsys):
     assert "no group of 3 users has a sample in which 30" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
-    plain, safe = (fv.risk(tmp_path / name, samples).findings[0] for name in ("plain", "safe"))
+    plain, safe = (fv.risk(tmp_path / name, samples, attacks="support").findings[0] for name in ("plain", "safe"))
     expected = recount(trajectories.read_release(tmp_path / "plain"), records)
     manifest = json.loads((tmp_path / "plain" / "manifest.json").read_text(encoding="utf-8"))
     manifest["promise"]["min_support"] = 3
@@ -181,4 +181,4 @@ def test_command_and_attack(records, tmp_path, capsys):
     assert plain.details["fewer_than_k"] == sum(count < 3 for count in expected)
     assert safe.details["fewer_than_k"] == 0
     assert fv.risk(tmp_path / "plain", samples).worst == "breaks"
-    assert fv.risk(tmp_path / "plain").skipped == ("support",)
+    assert "support" in fv.risk(tmp_path / "plain").skipped

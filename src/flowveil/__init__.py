@@ -22,6 +22,7 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
     from flowveil._compare import Comparison, compare
+    from flowveil._describe import Description, describe
     from flowveil._errors import (
         DroppedRowsWarning,
         FlowveilError,
@@ -60,6 +61,7 @@ else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
         "_compare": ["Comparison", "compare"],
+        "_describe": ["Description", "describe"],
         "_errors": [
             "DroppedRowsWarning",
             "FlowveilError",
@@ -114,6 +116,7 @@ else:
 __all__ = [
     "Answers",
     "Comparison",
+    "Description",
     "DroppedRowsWarning",
     "Export",
     "Finding",
@@ -146,6 +149,7 @@ __all__ = [
     "build_matrix",
     "build_tile_matrix",
     "compare",
+    "describe",
     "evaluate",
     "export",
     "frontier",

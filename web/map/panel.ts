@@ -201,6 +201,7 @@ export class Panel implements View {
       samples = explorer.samplesOf(group),
       body = element('tbody', {}),
       last = scene.keys[0].values.length - 1,
+      seen = scene.amounts.find(([name]) => name === 'seen')?.[1],
       {begin, step: seconds} = scene.json.samples!;
     for (const row of samples.slice(0, LISTED)) {
       const first = scene.samples!.first[row],
@@ -212,6 +213,7 @@ export class Panel implements View {
           {'aria-current': explorer.model.part(row, state.choice) > 0 && state.choice[0] !== ALL ? 'true' : null},
           element('td', {}, element('button', {type: 'button', class: 'link', text, onclick: () => explorer.choose(0, step)})),
           element('td', {class: 'number', text: `${show(scene.km2[scene.origin[row]])} km²`}),
+          ...(seen ? [element('td', {class: 'number', text: `${show(seen[row])} of ${show(scene.volume[row])}`})] : []),
         ),
       );
     }
@@ -220,10 +222,10 @@ export class Panel implements View {
         'div',
         {class: 'place-head'},
         element('p', {class: 'big', id: 'group-users', text: `Group ${group}: ${count(scene.volume[samples[0]], users)}`}),
-        element('p', {class: 'muted', text: `${count(samples.length, 'samples')}: at least one of the ${users} was in each box in its time`}),
+        element('p', {class: 'muted', text: `${count(samples.length, 'samples')}: seen says how many of the ${users} were in the box in its time`}),
         clear(explorer),
       ),
-      element('table', {class: 'rows'}, header(['begins', 'box']), body),
+      element('table', {class: 'rows'}, header(['begins', 'box', ...(seen ? ['seen'] : [])]), body),
     );
   }
 }

@@ -34,6 +34,7 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import count, note, progress, show, warn
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
+from flowveil._methods import KEPT
 from flowveil._options import (
     AUTO,
     parse_cell_key,
@@ -170,7 +171,7 @@ def anonymize(
         return
     parse_description(said, has_unit=trips.unit is not None)
     keywords = demand.keywords() | steering | together
-    asked = parse_demand(unit=trips.unit, **keywords)
+    asked = parse_demand(unit=trips.unit, counted_persons=trips.counts == "persons", **keywords)
     if asked.rounding is not None or asked.cell_key is not None:
         note("published numbers are changed; the figures below are of true ones, and private")
     warn_of_one(asked.k, asked.k_weight)
@@ -197,15 +198,20 @@ def anonymize(
         release = fv.anonymize(flows, engine=trips.engine, master=trips.master, register=register, **keywords, **said)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
-    for text in register_notes(release):
+    for text in (*release.told, *register_notes(release)):
         note(text)
-    _end(summary(flows, release), folder, [] if release.assignment is None else [".assignment.parquet"])
+    for text in release.doubts:
+        warn(text)
+    doubtful = bool(release.doubts or flows.provenance.doubts)
+    private = [] if release.assignment is None else [".assignment.parquet"]
+    _end(summary(flows, release), folder, private, doubtful=doubtful)
 
 
-def _end(text: str, folder: Path, private: Sequence[str] = ()) -> None:
+def _end(text: str, folder: Path, private: Sequence[str] = (), *, doubtful: bool = False) -> None:
     typer.echo(text)
     names = " and ".join(f"{folder.name}{ending}" for ending in (".audit.json", *private))
-    typer.echo(f"wrote {folder.name}/ (safe to publish) and {names} (private) in {folder.parent}")
+    verdict = "keeps its promise; mind the warnings before you publish it" if doubtful else "safe to publish"
+    typer.echo(f"wrote {folder.name}/ ({verdict}) and {names} (private) in {folder.parent}")
 
 
 def register_notes(release: fv.Release) -> list[str]:
@@ -226,12 +232,14 @@ def summary(flows: fv.Flows, release: fv.Release) -> str:
         if whole
         else ""
     )
+    covered = "" if release.coverage is None else "".join(f"{text}\n" for text in release.coverage.told())
     automatic = release.manifest["promise"].get("k_weight") == AUTO
     mean = f"--k-weight auto is {show(figures['k_weight'])} people here (private)\n" if automatic else ""
+    kept = "".join(f"{text}\n" for text in release.notes if KEPT in text)
     return (
         f"{count(figures['flows'], 'flow')} between {count(figures['origin_areas'], 'origin area')} and "
         f"{count(figures['destination_areas'], 'destination area')}, with {show(figures['trips'])} of "
-        f"{count(flows.total, 'trip')} ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}"
-        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}"
+        f"{count(flows.total, 'trip')} ({figures['suppressed']:.3%} left out)\n{divided}{added}{reported}{covered}"
+        f"mean generalization error {show(figures['gbar'])} tiles (2 is none)\n{mean}{kept}"
         f"promise: {release.manifest['promise_text']}"
     )

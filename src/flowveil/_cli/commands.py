@@ -14,11 +14,13 @@ from flowveil._cli import (
     anonymize,
     compare,
     demo,
+    describe,
     evaluate,
     export,
     frontier,
     layouts,
     methods,
+    path_frontier,
     query,
     reconstruct,
     register,
@@ -50,6 +52,7 @@ app.command("compare")(compare.compare)
 app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
 app.command("layouts")(layouts.layouts)
+app.command("describe")(describe.describe)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
@@ -58,6 +61,7 @@ app.command("sample")(sample.sample)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)
+trajectories.app.command("frontier")(path_frontier.frontier)
 app.add_typer(trajectories.app)
 
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.

@@ -11,6 +11,7 @@ import flowveil as fv
 from flowveil._cli import options
 from flowveil._cli.terminal import count, note
 from flowveil._export import FORMATS
+from flowveil._folder import Kind, find_kind, find_release
 
 
 def export(
@@ -25,4 +26,5 @@ def export(
         note(
             f"{exported.left_out:,} flows were left out: an end of theirs has no place on the map, which {to} asks for"
         )
-    typer.echo(f"wrote {count(exported.flows, 'flow')} to {exported.path}")
+    what = "sample" if find_kind(find_release(folder)) is Kind.TRAJECTORIES else "flow"
+    typer.echo(f"wrote {count(exported.flows, what)} to {exported.path}")

@@ -58,10 +58,22 @@ def print_errors(rows: Mapping[str, Json]) -> None:
 
 
 def print_nested(figures: Mapping[str, object]) -> None:
-    """Print figures, and figures of figures with an indent."""
-    for line in _lines(figures):
+    """Print figures, and figures of figures with an indent; `units` says what they are counted in, by name or path."""
+    units = figures.get("units", {})
+    plain = {name: value for name, value in figures.items() if name != "units"}
+    for line in _lines(_named(plain, units if isinstance(units, dict) else {})):
         typer.echo(line)
     typer.echo("These figures are computed from the true samples: keep them private.", err=True)
+
+
+def _named(figures: Mapping[str, object], units: Mapping[str, str], path: str = "") -> dict[str, object]:
+    """Return figures whose names have their units behind them."""
+    named: dict[str, object] = {}
+    for name, value in figures.items():
+        unit = units.get(f"{path}{name}", units.get(name) if path else None)
+        inner = _named(value, units, f"{path}{name}.") if isinstance(value, dict) else value
+        named[name if unit is None else f"{name} ({unit})"] = inner
+    return named
 
 
 def _lines(figures: Mapping[str, object], indent: str = "") -> list[str]:

@@ -33,7 +33,7 @@ def frontier(
         if output.suffix.lower() != ".svg":
             raise InputError(f"{str(output)!r} is not an SVG file to write", "name it like -o frontier.svg")
         check_file(output, overwrite=overwrite)
-    asked = parse_demand(unit=trips.unit, **demand.keywords())
+    asked = parse_demand(unit=trips.unit, counted_persons=trips.counts == "persons", **demand.keywords())
     find_frontier(asked.method)
     warn_of_one(asked.k, asked.k_weight)
     crowds = asked.method.cluster_options(

@@ -169,7 +169,14 @@ class TripOptions(WrittenOptions):
         ),
     ] = None
     unit: Annotated[str | None, typer.Option(help="Column of persons: k then counts persons, not trips.")] = None
+    counts: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="What a counted table counts: trips, or persons, each of them once."),
+    ] = None
     weight: Annotated[str | None, typer.Option(help="Column of people represented by a person.")] = None
+    trip_weight: Annotated[
+        str | None, typer.Option(metavar="COL", help="In its place, with --unit: column of trips a trip stands for.")
+    ] = None
     time: Annotated[
         str | None,
         typer.Option(help="One matrix a step: 15min, 1h, 1d, week, month, hour-of-day, hour-of-week, day-type."),
@@ -209,7 +216,9 @@ class TripOptions(WrittenOptions):
             crs=self.crs,
             bbox=self.bbox,
             unit=self.unit,
+            counts=self.counts,
             weight=self.weight,
+            trip_weight=self.trip_weight,
             time=self.time,
             time_hierarchy=self.time_hierarchy,
             timezone=self.timezone,
@@ -219,16 +228,18 @@ class TripOptions(WrittenOptions):
             memory=self.memory,
             engine=self.engine,
             master=self.master,
-            k=k,
-            k_weight=k_weight,
+            k=None if self.trip_weight else k,  # persons then come here
+            k_weight=None if self.trip_weight else k_weight,
             watch=watch,
         )
         for text in flows.provenance.notes:
             note(text)
         for text in flows.provenance.doubts:
             warn(text)
-        if self.unit is None:
-            note("k counts trips, since no --unit was given: one person may have made all trips of a flow")
+        if self.unit is None and not flows.provenance.counted_persons:
+            of_counts = "; if the table counts persons, each of them once, say --counts persons"
+            more = of_counts if flows.provenance.counted else ""
+            note(f"k counts trips, since no --unit was given: one person may have made all trips of a flow{more}")
         return flows
 
 
@@ -245,7 +256,7 @@ class DemandOptions:
     ] = None
     k_weight: KWeight = None
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help=f"k as others set it, with --unit: {', '.join(PRESETS)}.")
+        str | None, typer.Option(metavar="NAME", help=f"k as others set it, of persons: {', '.join(PRESETS)}.")
     ] = None
     min_tiles: MinTiles = 1
     max_share: MaxShare = None

@@ -10,7 +10,7 @@ import typer
 
 from flowveil._cli import options
 from flowveil._cli.figures import print_errors
-from flowveil._cli.terminal import note, print_json, progress, show, warn
+from flowveil._cli.terminal import print_json, progress, show, warn
 from flowveil._errors import InputError
 from flowveil._kinds import query as ask
 from flowveil._matrices import query_errors
@@ -46,13 +46,14 @@ def query(
     if as_json:
         print_json(asdict(answer) | {"warning": answer.warning})
         return
+    if not answer.boxes:
+        typer.echo(answer.warning)
+        return
     typer.echo(f"about {show(answer.estimate)} trips, between {show(answer.low)} and {show(answer.high)}")
     typer.echo(f"{answer.partial:.0%} of the answer is from boxes that the query covers in part.")
     typer.echo(answer.meaning)
     if answer.warning is not None:
         warn(answer.warning)
-    if not answer.boxes:
-        note("the boxes lie outside of the bbox of the release (W,S,E,N, in degrees), about which it says nothing")
 
 
 def _measure(folder: Path, against: str, *, as_json: bool) -> None:

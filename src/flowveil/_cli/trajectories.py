@@ -12,6 +12,7 @@ import typer
 from flowveil import trajectories as paths
 from flowveil._cli.figures import print_nested
 from flowveil._cli.options import (
+    NUMBER,
     WHOLE,
     Against,
     AsJson,
@@ -31,19 +32,24 @@ from flowveil._cli.options import (
     tell_input,
 )
 from flowveil._cli.terminal import note, print_json, progress
-from flowveil._engine import describe_input
+from flowveil._engine import DUCKDB, check_engine, describe_input
 from flowveil._errors import InputError
 from flowveil._folder import check_file, check_target, find_target, private_file
-from flowveil._options import Keywords, parse_description, parse_support, parse_users
+from flowveil._options import AUTO, Keywords, parse_description, parse_max_suppression, parse_support, parse_users
 from flowveil._report import check_ground
 from flowveil._trajectories import (
     DEFAULT_CAPS,
     DEFAULT_WEIGHTS,
+    GLOVE,
     parse_baseline,
+    parse_baseline_options,
+    parse_blocks,
     parse_grouping,
+    parse_known_points,
     parse_ks,
     parse_min_samples,
     parse_periods,
+    parse_price,
 )
 
 Towers = Annotated[
@@ -133,6 +139,35 @@ def anonymize(
     description: DescriptionOptions,
     output: Output,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="glove: k users share whole trajectories; gather: all of them were in every sample; "
+            "km: any few points fit k users."
+        ),
+    ] = GLOVE,
+    known_points: Annotated[
+        int | None,
+        number(parse=parse_known_points, metavar=WHOLE, help="With km: points of a user that may be known; 2."),
+    ] = None,
+    max_suppression: Annotated[
+        float | None,
+        number(
+            parse=parse_max_suppression, metavar=NUMBER, help="Largest share of samples left out; gather 0.1, km 0.5."
+        ),
+    ] = None,
+    complete_support: Annotated[
+        bool, typer.Option("--complete-support", help="With glove too: only samples in which every member was seen.")
+    ] = False,
+    price: Annotated[
+        float | None, number(parse=parse_price, metavar=NUMBER, help="Of a sample, in place of a budget, e.g. 0.25.")
+    ] = None,
+    max_mean_extent: Annotated[
+        str | None, typer.Option(help="Keep what a mean extent allows, e.g. 2km, in place of a budget.")
+    ] = None,
+    max_mean_duration: Annotated[
+        str | None, typer.Option(help="Keep what a mean duration allows, e.g. 90min, in place of a budget.")
+    ] = None,
     variant: Annotated[str, typer.Option(help="strict, absorb or loose.")] = "strict",
     max_extent: Annotated[str | None, typer.Option(help="Suppress samples with a larger box, e.g. 15km.")] = None,
     max_duration: Annotated[str | None, typer.Option(help="Suppress samples that last longer, e.g. 6h.")] = None,
@@ -142,16 +177,32 @@ def anonymize(
     reshape: Annotated[
         bool, typer.Option(help="Cut samples of a group that overlap in time into disjoint ones.")
     ] = True,
+    blocks: Annotated[
+        str,
+        number(parse=parse_blocks, metavar="N|auto", help="With glove: merge users of so many regions apart; auto."),
+    ] = AUTO,
+    engine: Annotated[str, typer.Option(help="What merges blocks: duckdb (this machine) or spark.")] = DUCKDB,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --engine spark: its cluster, e.g. spark://HOST:PORT.")
+    ] = None,
     report: Report = False,
     ground: Ground = None,
     context: ContextFile = None,
     register: RegisterFile = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Merge trajectories with GLOVE until at least k users share each."""
+    """Publish trajectories that k users share, or of which any few points fit k users."""
     check_target(output, overwrite=overwrite)
     check_ground(ground, context, report=report)
     keywords: Keywords = {
+        "method": method,
+        "known_points": known_points,
+        "max_suppression": max_suppression,
+        "complete_support": complete_support,
+        "price": price,
+        "max_mean_extent": max_mean_extent,
+        "max_mean_duration": max_mean_duration,
+        "blocks": blocks,
         "variant": variant,
         "max_extent": max_extent,
         "max_duration": max_duration,
@@ -160,13 +211,15 @@ def anonymize(
         "memory": samples.memory,
     }
     parse_grouping(k, **keywords)
+    check_engine(engine, master)
     parse_periods(cut.cut_into, cut.timezone)
     said = given(description)
     parse_description(said, has_unit=True)
     with progress() as doing:
         doing("reading")
         data = samples.read(cut)
-        release = paths.anonymize(data, k, register=register, tell=doing, **keywords, **said)
+        keywords |= {"engine": engine, "master": master, "register": register}
+        release = paths.anonymize(data, k, tell=doing, **keywords, **said)
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
     for text in release.audit["notes"][len(data.notes) :]:
         note(text)
@@ -208,17 +261,32 @@ def gap(
     cut: CutOptions,
     k: Annotated[Any, number("-k", parse=parse_ks, metavar="K[,K]", help="Which k to measure.")] = "2,5,10",  # as Typer
     generalize: Annotated[bool, typer.Option(help="Also measure uniform generalization.")] = True,
+    features: Annotated[
+        bool, typer.Option("--features", help="Also anonymize days, a part of the map and shares of the users.")
+    ] = False,
+    within: Annotated[
+        str | None, typer.Option(metavar="W,S,E,N", help="With --features, the part of the map, in degrees.")
+    ] = None,
     plots: Plots = None,
     overwrite: OverwritePlots = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how far trajectories are from being shared by k users. The figures are private."""
-    _check_plots(plots, paths.Gap.PICTURES, overwrite=overwrite)
+    drawn = (*paths.Gap.PICTURES, *(paths.Features.PICTURES if features else ()))
+    _check_plots(plots, drawn, overwrite=overwrite)
+    if within is not None and not features:
+        raise InputError("--within was given, but no parts are anonymized", "add --features")
     with progress() as doing:
         doing("reading")
-        gaps = paths.gap(samples.read(cut), k, generalize=generalize, tell=doing)
-        figures = gaps.figures()
-    _draw(plots, gaps.pictures() if plots else {}, overwrite=overwrite)
+        data = samples.read(cut)
+        gaps = paths.gap(data, k, generalize=generalize, tell=doing)
+        figures: dict[str, object] = {**gaps.figures()}
+        pictures = gaps.pictures() if plots else {}
+        if features:
+            parts = paths.features(data, min(parse_ks(k)), within=within, tell=doing)
+            figures["features"] = parts.figures()
+            pictures |= parts.pictures() if plots else {}
+    _draw(plots, pictures, overwrite=overwrite)
     _tell(figures, as_json)
 
 
@@ -251,14 +319,23 @@ def baseline(
     samples: SampleOptions,
     method: Annotated[str, number(parse=parse_baseline, metavar="<str>", help="w4m, nwa or tga.")] = "w4m",
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users of a cluster.")] = 2,
+    delta: Annotated[str | None, typer.Option(help="w4m, nwa: disc that members are moved into; 2km.")] = None,
+    radius: Annotated[str | None, typer.Option(help="w4m, nwa: first radius of clusters; 1km.")] = None,
+    max_trash: Annotated[float | None, typer.Option(help="w4m, nwa: largest share in no cluster; 0.1.")] = None,
+    chunk: Annotated[int | None, typer.Option(help="w4m: trajectories clustered at once; 2000.")] = None,
+    granularity: Annotated[str | None, typer.Option(help="nwa: where trajectories begin and end; 1d.")] = None,
+    seed: Annotated[int | None, typer.Option(help="tga: of random users; 0.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure an older method on the same samples, to compare with. It writes nothing."""
+    asked: Keywords = {"delta": delta, "radius": radius, "max_trash": max_trash, "chunk": chunk}
+    asked |= {"granularity": granularity, "seed": seed}
+    parse_baseline_options(method, **asked)
     with progress() as doing:
         doing("reading")
         data = samples.read()
         doing(f"clustering {len(data):,} trajectories")
-        figures = paths.baseline(data, method, k).figures()
+        figures = paths.baseline(data, method, k, **asked).figures()
     _tell(figures, as_json)
 
 
@@ -290,11 +367,12 @@ def _tell(figures: Mapping[str, object], as_json: bool) -> None:
 
 def _summary(release: paths.TrajectoryRelease) -> str:
     facts = release.audit
+    what = "groups" if "known_points" not in release.manifest["promise"] else "different trajectories"
     period = release.manifest["promise"].get("cut_into")
     lost = f"{facts['suppressed_trajectories']:,} of {facts['trajectories']:,} {period}s of users suppressed\n"
     cut = "" if period is None else lost
     return (
-        f"{facts['groups']:,} groups of {facts['users'] - facts['suppressed_users']:,} users"
+        f"{facts['groups']:,} {what} of {facts['users'] - facts['suppressed_users']:,} users"
         f" ({facts['suppressed_users']:,} suppressed, largest group {facts['largest_group']:,})\n{cut}"
         f"{facts['suppressed_rows'] / facts['rows']:.2%} of {facts['rows']:,} samples suppressed;"
         f" unsupported {facts['unsupported']:.1%} (members who were not seen in a sample)\n"

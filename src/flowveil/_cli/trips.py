@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 import flowveil as fv
-from flowveil._cli.options import AsJson, Columns, OverwriteFile, Where
+from flowveil._cli.options import NUMBER, AsJson, Columns, OverwriteFile, Where, number
 from flowveil._cli.terminal import count, note, print_json, progress
 from flowveil._fixes import AUTO, RULES
+from flowveil._options import parse_max_unusable
 
 _Towers = Annotated[
     str | None, typer.Option(metavar="FILE", help="Towers (tower, lon, lat), for fixes that name a tower.")
@@ -37,6 +38,10 @@ def trips(
     stops_file: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the stops (Parquet).")] = None,
     columns: Columns = None,
     where: Where = None,
+    max_unusable: Annotated[
+        float | None,
+        number(parse=parse_max_unusable, metavar=NUMBER, help="Largest share of fixes to drop as unusable."),
+    ] = None,
     memory: Annotated[str | None, typer.Option(help="Memory, e.g. 2GB; what does not fit is sorted on disk.")] = None,
     overwrite: OverwriteFile = False,
     as_json: AsJson = False,
@@ -55,9 +60,10 @@ def trips(
             short_stops=short_stops,
             short_stop_time=short_stop_time,
             towers=towers,
-            stops_path=stops_file,
+            stops_file=stops_file,
             columns=columns,
             where=where,
+            max_unusable=max_unusable,
             memory=memory,
             overwrite=overwrite,
             tell=doing,

@@ -159,7 +159,7 @@ def parse_comparison(
     names = _names(methods, noise)
     return Asked(
         names,
-        choose_k(k, None, None),
+        choose_k(k, None, persons=False),
         parse_max_suppression(max_suppression),
         parse_k_weight(k_weight),
         parse_min_tiles(min_tiles),

@@ -30,8 +30,27 @@ class Atoms:
     size: IntArray  # persons, or trips
     k: int  # atoms with fewer in all are no crowd
     passes: BoolArray  # whether the atom by itself is a crowd
-    together: Callable[[Sequence[int]], bool]  # whether some atoms are a crowd together
+    together: Callable[[Sequence[int]], bool] | None  # whether some atoms are a crowd together; None: sizes add up
     same: BoolArray  # whether both flows are between the same areas, at the same time and of the same group
+
+    def around(self, flows: IntArray) -> Atoms:
+        """Return the atoms of some flows of the first layer, and all others of the flows of the second in these."""
+        others = self.second[np.isin(self.first, flows) & (self.second != NONE)]
+        rows = np.flatnonzero(np.isin(self.first, flows) | np.isin(self.second, others))
+        number, whole = rows.tolist(), self.together
+
+        def together(chosen: Sequence[int]) -> bool:
+            return whole is None or whole([number[atom] for atom in chosen])
+
+        return replace(
+            self,
+            first=self.first[rows],
+            second=self.second[rows],
+            size=self.size[rows],
+            passes=self.passes[rows],
+            together=None if whole is None else together,
+            same=self.same[rows],
+        )
 
     def turned(self) -> Atoms:
         """Return the same with the layers exchanged."""
@@ -75,7 +94,9 @@ def make_atoms(
     size = measures.trips if measures.persons is None else measures.persons
     one, other = keys // width - 1, keys % width - 1
     equal = (one != NONE) & (other != NONE) & (False if same is None else same(one, other))
-    return Atoms(one, other, size, requirement.k, requirement.is_crowd(measures), together, equal)
+    adds_up = people is None and requirement.k_weight is None
+    passes = requirement.is_crowd(measures)
+    return Atoms(one, other, size, requirement.k, passes, None if adds_up else together, equal)
 
 
 def _persons(people: People | Crowds, pairs: IntArray) -> frozenset[int]:

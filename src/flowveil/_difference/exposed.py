@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 _MOST_TRIED = 300  # unions looked at from one flow
 
 
-def find_exposed(atoms: Atoms) -> IntArray:
-    """Return the flows of the first layer from which flows of the second can be taken away until too few remain."""
-    search = _Search(atoms)
-    flows = np.unique(atoms.first[atoms.first != NONE]).tolist()
-    return np.array([flow for flow in flows if search.is_exposed(flow)], np.int64)
+def find_exposed(atoms: Atoms, safe: Iterable[int] = ()) -> IntArray:
+    """Return the flows of the first layer from which flows of the second can be taken away until too few remain.
+
+    safe: flows of the first layer that are known not to be exposed.
+    """
+    known = np.array([NONE, *safe], np.int64)
+    flows = np.setdiff1d(atoms.first, known)
+    search = _Search(atoms.around(flows), known.tolist())
+    return np.array([flow for flow in flows.tolist() if search.is_exposed(flow)], np.int64)
 
 
 def withhold_exposing(atoms: Callable[[IntArray], Atoms], first: IntArray) -> tuple[IntArray, int]:
@@ -36,15 +40,21 @@ def withhold_exposing(atoms: Callable[[IntArray], Atoms], first: IntArray) -> tu
 
     `first` gives by tile pair the flow of the first layer, and `atoms` makes atoms from such an array. Returns the
     array with the flows withheld replaced by -1, and how many were withheld. Of exposed flows that touch the same flow
-    of the other layer the smallest goes first: without it the others are often safe.
+    of the other layer the smallest goes first: without it the others are often safe. A flow that is not exposed is
+    not when others are withheld either: there are fewer unions, and less to take away.
     """
     withheld = 0
+    safe: tuple[set[int], set[int]] = set(), set()
     while True:
         here = atoms(first)
         size = np.bincount(first[first != NONE])
-        exposed = set(find_exposed(here).tolist())
-        for flow in find_exposed(here.turned()).tolist():
-            inside = here.first[(here.second == flow) & (here.first != NONE)].tolist()
+        exposed = set(find_exposed(here, safe[0]).tolist())
+        safe[0].update(set(here.first.tolist()) - exposed)
+        exposed_others = find_exposed(here.turned(), safe[1]).tolist()
+        safe[1].update(set(here.second.tolist()) - set(exposed_others))
+        of_second, of_first = _by_flow(here.second), here.first.tolist()
+        for flow in exposed_others:
+            inside = [of_first[atom] for atom in of_second[flow] if of_first[atom] != NONE]
             if not exposed.intersection(inside):  # without one of them the rest cannot be taken away
                 exposed.add(min(inside, key=lambda other: (size[other], other)))
         if not exposed:
@@ -67,7 +77,7 @@ def _apart(atoms: Atoms, flows: Iterable[int]) -> list[int]:
     return chosen
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Part:
     """Flows of both layers that are connected by atoms which are crowds.
 
@@ -95,7 +105,7 @@ class _State:
 class _Search:
     """Unions of flows of the first layer, and what the second layer can take away from them."""
 
-    def __init__(self, atoms: Atoms) -> None:
+    def __init__(self, atoms: Atoms, safe: Iterable[int] = ()) -> None:
         self.atoms = atoms
         self.first = atoms.first.tolist()
         self.second = atoms.second.tolist()
@@ -104,38 +114,59 @@ class _Search:
         self.of_first = _by_flow(atoms.first)
         self.of_second = _by_flow(atoms.second)
         self.filled = set(atoms.first[atoms.same].tolist())
-        self.safe = {NONE}  # flows of the first layer such that every union with one of them leaves a crowd
+        self.safe = {NONE, *safe}  # flows of the first layer such that no union with one of them leaves too few
         self.fixed = {NONE}  # flows of the second that can be taken away from no other union
-        self._spread()
         self.part_of_first: dict[int, _Part] = {}
         self.part_of_second: dict[int, _Part] = {}
+        self._spread([(0, flow) for flow in self.of_first] + [(1, flow) for flow in self.of_second])
         self._hang_together()
+        for part in {id(part): part for part in self.part_of_first.values() if part.safe}.values():
+            self._spread(self._settle(part))
         self.tried = 0
         self.answers: dict[int, bool] = {}
 
     def is_exposed(self, flow: int) -> bool:
-        """Whether too few trips may remain of a union that holds a flow; all flows that it must hold answer alike."""
+        """Whether too few trips may remain of a union that holds a flow; all flows that it must hold answer alike.
+
+        Flows of which none is exposed are safe: what is found out about them shortens the searches that follow.
+        """
+        if flow in self.safe:
+            return False
         if flow not in self.answers:
             self.tried = 0
             part = self.part_of_first[flow]
             exposed = not part.safe and not self._leaves_crowd(self._grown(_State(), part))
             self.answers |= dict.fromkeys(part.flows, exposed)
+            if not exposed:
+                self._spread(self._settle(part))
         return self.answers[flow]
 
-    def _spread(self) -> None:
-        """Find the safe and the fixed flows: a crowd of them lies in no flow of the other layer, or in such flows."""
+    def _spread(self, waiting: list[tuple[int, int]]) -> None:
+        """Find the safe and the fixed flows: a crowd of them lies in no flow of the other layer, or in such flows.
+
+        waiting: flows to look at, each with its layer.
+        """
         layers = (
-            (self.of_first, self.second, self.safe, self.fixed),
-            (self.of_second, self.first, self.fixed, self.safe),
+            (self.of_first, self.second, self.safe, self.fixed, self.part_of_first),
+            (self.of_second, self.first, self.fixed, self.safe, self.part_of_second),
         )
-        waiting = [(0, flow) for flow in self.of_first] + [(1, flow) for flow in self.of_second]
         while waiting:
             layer, flow = waiting.pop()
-            of_flow, others, settled, settled_others = layers[layer]
+            of_flow, others, settled, settled_others, parts = layers[layer]
             if flow not in settled and self._crowd(atom for atom in of_flow[flow] if others[atom] in settled_others):
                 settled.add(flow)
-                touching = {others[atom] for atom in of_flow[flow]} - settled_others
-                waiting += [(1 - layer, other) for other in touching]
+                waiting += [(1 - layer, other) for other in {others[atom] for atom in of_flow[flow]} - settled_others]
+                if flow in parts:
+                    waiting += self._settle(parts[flow])
+
+    def _settle(self, part: _Part) -> list[tuple[int, int]]:
+        """Note that no union with a part leaves too few; return the flows of which more may follow."""
+        part.safe = True
+        touched = {(1, self.second[atom]) for flow in part.flows for atom in self.of_first[flow]}
+        touched |= {(0, self.first[atom]) for other in part.others for atom in self.of_second[other]}
+        self.safe |= part.flows
+        self.fixed |= part.others
+        return [(layer, flow) for layer, flow in touched if flow not in (self.safe, self.fixed)[layer]]
 
     def _hang_together(self) -> None:
         """Find the part of every flow: what can be reached from it through atoms that are crowds."""
@@ -160,10 +191,20 @@ class _Search:
 
     def _crowd(self, atoms: Iterable[int]) -> bool:
         """Whether some atoms are a crowd."""
-        chosen = list(atoms)
-        if any(self.passes[atom] for atom in chosen):
-            return True
-        return sum(self.size[atom] for atom in chosen) >= self.atoms.k and self.atoms.together(chosen)
+        chosen, total = [], 0
+        for atom in atoms:
+            if self.passes[atom]:
+                return True
+            chosen.append(atom)
+            total += self.size[atom]
+        return total >= self.atoms.k and (self.atoms.together is None or self.atoms.together(chosen))
+
+    def _largest(self, flow: list[int], atoms: Iterable[int]) -> int:
+        """Return the flow with most in some atoms: without it a crowd remains soonest, and the search ends."""
+        sums: dict[int, int] = {}
+        for atom in atoms:
+            sums[flow[atom]] = sums.get(flow[atom], 0) + self.size[atom]
+        return max(sums, key=lambda number: (sums[number], -number))
 
     def _grown(self, state: _State, part: _Part) -> _State | None:
         """Return a union with a part more, None if too few cannot remain of such a union."""
@@ -191,7 +232,7 @@ class _Search:
                 return self._leaves_crowd_with_more_of(outside, state)
         if len(settled) == len(state.rest):
             return not state.rest and state.union <= self.filled
-        other = min(self.second[atom] for atom in state.rest if atom not in settled)
+        other = self._largest(self.second, (atom for atom in state.rest if atom not in settled))
         kept = replace(state, kept=state.kept | {other})
         return self._leaves_crowd(kept) and self._leaves_crowd(self._grown(state, self.part_of_second[other]))
 
@@ -200,7 +241,7 @@ class _Search:
         barred = {atom for atom in outside if self.first[atom] in self.safe or self.first[atom] in state.never}
         if self._crowd(barred):
             return True  # it cannot be taken away
-        flow = min(self.first[atom] for atom in outside if atom not in barred)
+        flow = self._largest(self.first, (atom for atom in outside if atom not in barred))
         without = replace(state, never=state.never | {flow})
         return self._leaves_crowd(without) and self._leaves_crowd(self._grown(state, self.part_of_first[flow]))
 

@@ -26,6 +26,7 @@ from flowveil._engine.source import (
     open_source,
 )
 from flowveil._engine.spark_crowds import Cluster
+from flowveil._engine.survey import Clock, describe_source, find_zones, look_at_clock
 
 __all__ = [
     "DUCKDB",
@@ -34,6 +35,7 @@ __all__ = [
     "SPARK",
     "WEIGHT_UNIT",
     "Aggregate",
+    "Clock",
     "Cluster",
     "Condition",
     "Derived",
@@ -60,8 +62,11 @@ __all__ = [
     "count_points",
     "counting",
     "describe_input",
+    "describe_source",
+    "find_zones",
     "fingerprint",
     "first_rows",
+    "look_at_clock",
     "names_any",
     "open_source",
     "parse_reading",

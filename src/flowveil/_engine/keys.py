@@ -66,7 +66,7 @@ def key_schema(request: Request) -> pa.Schema:
     asked = {"person": request.unit, "trips": request.count, "weight": request.weight}
     others: dict[str, pa.DataType] = {"person": pa.string(), "trips": pa.int64(), "weight": pa.int64()}
     marks: list[tuple[str, pa.DataType]] = [("mark", pa.uint64()), ("owner", pa.uint64())] if request.secret else []
-    marks += [("stamp", pa.int64())] if request.stamp else []
+    marks += [("stamp", pa.int64()), ("stamp_aware", pa.bool_())] if request.stamp else []
     return pa.schema([*columns, *((name, others[name]) for name, column in asked.items() if column), *marks])
 
 
@@ -114,7 +114,7 @@ def _sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
         columns += [f"{inside_sql(box)} AS inside", f"{inside_sql(box, swapped=True)} AS inside_swapped"]
         columns.append("decimal_comma")
     if request.stamp:
-        columns.append("stamp")
+        columns += ["stamp", "stamp_aware"]
     if request.secret:
         columns += [f"{mark_sql(request.secret, known)} AS {name}" for name, known in marked_by(request).items()]
     rows = f"SELECT *, {problem_sql(request)} AS problem FROM ({rows_sql(con, request)})"

@@ -32,6 +32,7 @@ class MarkedRows:
     destination: KeyArray
     trips: IntArray
     weight: IntArray | None  # in millionths
+    clock: str | None  # whether times are in UTC, local or some of each; None where there are none
     first: int | None  # the earliest and the latest time, in microseconds; None where a row has none
     last: int | None
 
@@ -54,9 +55,16 @@ def read_marked(request: Request, index: Index, memory: int | None = None, step:
         destination=table["destination"].to_numpy(),
         trips=np.asarray(table["trips"].to_numpy(), np.int64) if request.count else ones,
         weight=np.asarray(table["weight"].to_numpy(), np.int64) if request.weight else None,
+        clock=_clock(table) if request.stamp else None,
         first=None if span is None else int(span.min()),
         last=None if span is None else int(span.max()),
     )
+
+
+def _clock(table: pa.Table) -> str:
+    """Return by which clock times are written."""
+    aware = np.asarray(table["stamp_aware"].to_numpy(), bool)
+    return "UTC" if aware.all() else "mixed" if aware.any() else "local"
 
 
 def _labels(table: pa.Table, name: str) -> Labels:

@@ -39,6 +39,7 @@ class Request:
     count: str | None = None  # column of a pre-aggregated table
     unit: str | None = None
     weight: str | None = None
+    weighs_trips: bool = False  # the weight is one of a trip, with a unit too; otherwise a person has one
     bbox: tuple[float, float, float, float] | None = None
     time: str | None = None
     by: tuple[str, ...] = ()  # columns of groups
@@ -64,8 +65,8 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
 
     Columns: for coordinates null_NAME (nothing is written), NAME (double, null where it is no number) and decimal_comma
     (one is written like 4,5); for zones NAME (text); unit (text); weight and count (double); time (microseconds since
-    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); stamp (like time); by_0
-    and so on (text), each only if it was asked for.
+    1970, null where it is none) and aware (the time is in UTC, not as a local clock shows it); stamp and stamp_aware
+    (likewise); by_0 and so on (text), each only if it was asked for.
     """
     named = request.named
     table = relation(con, request.source, named)
@@ -160,12 +161,12 @@ def _trimmed(text: str) -> str:
 
 def _times(request: Request, written: dict[str, str], kind: dict[str, str]) -> list[str]:
     """Return the time of a row and whether it is in UTC, and the time that it is marked by, each if it is wanted."""
-    wanted = [(request.time, ("time", "aware")), (request.stamp, ("stamp",))]
+    wanted = [(request.time, ("time", "aware")), (request.stamp, ("stamp", "stamp_aware"))]
     parts = []
     for column, names in wanted:
         if column:
             sql = _time(written[column], kind[column], column, request.reading.time_format)
-            parts += [f"{value} AS {name}" for value, name in zip(sql, names, strict=False)]
+            parts += [f"{value} AS {name}" for value, name in zip(sql, names, strict=True)]
     return parts
 
 

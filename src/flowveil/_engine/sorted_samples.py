@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._arrays import texts
-from flowveil._engine.duckdb import connection
+from flowveil._engine.duckdb import connection, make_room
 from flowveil._engine.samples import samples_sql
 from flowveil._errors import InputError
+from flowveil._options import REST
+from flowveil._processes import cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from flowveil._engine.condition import Condition
     from flowveil._engine.source import Source
 
-_BATCH_ROWS = 500_000
+_BATCH_ROWS = 200_000
+_BATCH_BYTES = 60_000_000  # of a part and the arrays that it becomes, several of which are on their way
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,8 @@ def sort_samples(
             if problem is not None:
                 dropped[problem] = dropped.get(problem, 0) + count
         rows = sum(count for _, _, count in found)
+        if memory is not None:
+            make_room(con, memory, REST + (cores() + 1) * _BATCH_BYTES)
         yield SortedSamples(clocks == {True}, rows, dropped, _parts(con, "occupied" in columns, batch_rows))
 
 

@@ -12,6 +12,15 @@ _OFFSET = "[0-9]:[0-9].*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)$"  # a time that says h
 _NUMBERS = ("BIGINT", "INTEGER", "UBIGINT", "UINTEGER", "HUGEINT", "DOUBLE", "FLOAT", "DECIMAL")
 # A number is seconds, milliseconds, microseconds or nanoseconds since 1970: a clock after 1973 tells them apart.
 _SECONDS, _LARGEST = (1e8, 1e11), 1e18 * 4
+# Half a day and its letters are written by Americans, month first: nobody else is meant by 1/1/19 3:09 AM.
+_AMERICAN = "[0-9]{1,2}/[0-9]{1,2}/([0-9]{2}|[0-9]{4}),? [0-9]{1,2}:[0-9]{2}(:[0-9]{2})? ?[AaPp][Mm]"
+_AMERICAN_FORMATS = [
+    f"%m/%d/{year}{comma} %I:%M{seconds}{blank}%p"
+    for year in ("%y", "%Y")
+    for comma in ("", ",")
+    for seconds in ("", ":%S")
+    for blank in (" ", "")
+]
 _DIGITS = "[0-9]{9,19}([.][0-9]+)?"
 
 
@@ -33,7 +42,9 @@ def time_sql(text: str, value: str, kind: str, column: str, time_format: str | N
             f" ELSE TRY_CAST({text} AS TIMESTAMP) END"
         )
         is_number = f"coalesce(regexp_full_match({text}, '{_DIGITS}'), false)"
-        return f"coalesce({written}, {_moment(number, text)})", f"{aware} OR {is_number}"
+        formats = ", ".join(literal(written_as) for written_as in _AMERICAN_FORMATS)
+        american = f"CASE WHEN regexp_full_match({text}, '{_AMERICAN}') THEN try_strptime({text}, [{formats}]) END"
+        return f"coalesce({american}, {written}, {_moment(number, text)})", f"{aware} OR {is_number}"
     if kind == "TIMESTAMP WITH TIME ZONE":
         return f"timezone('UTC', {value})", "true"
     if kind.startswith(("TIMESTAMP", "DATE")):

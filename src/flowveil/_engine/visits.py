@@ -57,7 +57,7 @@ def visit_columns(request: Request) -> tuple[list[str], dict[str, str]]:
     sums = {"trips": "sum(trips)" if request.count else "count(*)"}
     if request.weight:
         sums["weight"] = "sum(weight)"
-        if request.unit:
+        if request.unit and not request.weighs_trips:
             sums |= {"least": "min(weight)", "most": "max(weight)"}
     return [*key_columns(request), *(["person"] if request.unit else [])], sums
 
@@ -135,13 +135,14 @@ def _people(con: duckdb.DuckDBPyConnection, request: Request, persons: IntArray 
     """Give persons numbers in the order of their ids, and return who makes trips on which entry, sorted."""
     if persons is None:
         return {"visit_count": None, "visit_person": None, "person_weight": None, "visit_trips": None}
-    weights = ", min(least) AS least, max(most) AS most" if request.weight else ""
+    weighs = request.weight is not None and not request.weighs_trips
+    weights = ", min(least) AS least, max(most) AS most" if weighs else ""
     con.execute(
         f"CREATE TEMP TABLE persons AS SELECT person, row_number() OVER (ORDER BY person) - 1 AS rank{weights}"
         " FROM visits GROUP BY person"
     )
     weight = None
-    if request.weight:
+    if weighs:
         if con.execute("SELECT 1 FROM persons WHERE least <> most LIMIT 1").fetchall():
             raise several_weights(request)
         weight = _fetch(con, "persons", "CAST(least AS BIGINT) AS least", "rank", {})["least"]
@@ -160,7 +161,7 @@ def several_weights(request: Request) -> InputError:
     """Return what is said of a person whose trips do not all have the same weight."""
     return InputError(
         f"a value of {request.unit!r} has several values of {request.weight!r}",
-        "a person stands for as many people on every trip: give each one weight, e.g. the mean of the person's rows",
+        "a person has one weight: give one to each, or say --trip-weight if it is one of each trip",
     )
 
 

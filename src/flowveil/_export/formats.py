@@ -22,20 +22,23 @@ class Format(NamedTuple):
     module: str  # that writes it
     files: tuple[str, ...]  # of its folder; none: it is one file
     ending: str = ""  # of its file
-    flows: bool = True  # only flows between areas can be written
+    holds: tuple[str, ...] = ("flows",)  # what of a release can be written: flows, cells, trajectories
 
 
 _TABLES = ("flows.csv", "areas.csv", "members.csv", "cells.csv", "trajectories.csv")  # those that a release has
+_ALL, _DRAWN = ("flows", "cells", "trajectories"), ("flows", "trajectories")
 FORMATS = {
-    "csv": Format("comma_separated", _TABLES, flows=False),
-    "excel": Format("excel", (), ".xlsx", flows=False),
-    "datapackage": Format("datapackage", ("datapackage.json", *_TABLES), flows=False),
-    "dcat": Format("dcat", (), ".jsonld", flows=False),
-    "geojson": Format("geojson", ("areas.geojson", "flows.geojson")),
+    "csv": Format("comma_separated", _TABLES, holds=_ALL),
+    "excel": Format("excel", (), ".xlsx", holds=_ALL),
+    "datapackage": Format("datapackage", ("datapackage.json", *_TABLES), holds=_ALL),
+    "dcat": Format("dcat", (), ".jsonld", holds=_ALL),
+    "geojson": Format("geojson", ("areas.geojson", "flows.geojson", "trajectories.geojson"), holds=_DRAWN),
     "gpkg": Format("geopackage", (), ".gpkg"),
     "flowmap-blue": Format("flowmap_blue", ("locations.csv", "flows.csv")),
     "omx": Format("omx", (), ".omx"),
-    "skmob": Format("skmob", ("flows.csv", "tessellation.geojson")),
+    "skmob": Format("skmob", ("flows.csv", "tessellation.geojson", "trajectories.csv"), holds=_DRAWN),
+    "movingpandas": Format("movingpandas", (), ".parquet", holds=("trajectories",)),
+    "gpx": Format("gpx", (), ".gpx", holds=("trajectories",)),
 }
 
 

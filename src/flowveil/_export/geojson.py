@@ -1,4 +1,4 @@
-"""GeoJSON: areas as outlines, flows as straight lines between the centers of their areas."""
+"""GeoJSON: areas as outlines, flows as straight lines between their centers; of trajectories, boxes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _DIGITS = 7  # of a degree: a centimeter
 
 def write(tables: Tables, folder: Path) -> int:
     """Write areas.geojson and flows.geojson; what has no place on the map has a null geometry, as the format allows."""
+    if tables.kind == "trajectories":
+        return _write_boxes(tables, folder)
     tables.check_places()
     areas = tables.areas.to_pylist()
     outlines = [
@@ -32,6 +34,15 @@ def write(tables: Tables, folder: Path) -> int:
     lines = [feature(_line(center[row["origin"]], center[row["destination"]]), row) for row in tables.flows.to_pylist()]
     write_features(folder / "flows.geojson", lines)
     return int(tables.flows.num_rows)
+
+
+def _write_boxes(tables: Tables, folder: Path) -> int:
+    """Write trajectories.geojson: the box of each sample, with all columns."""
+    west, south, east, north = (tables.rows[name].to_numpy() for name in ("lon0", "lat0", "lon1", "lat1"))
+    boxes = shapely.box(west, south, east, north)
+    samples = zip([shapely.to_wkb(box) for box in boxes], tables.rows.to_pylist(), strict=True)
+    write_features(folder / "trajectories.geojson", [feature(outline(box), row) for box, row in samples])
+    return int(tables.rows.num_rows)
 
 
 def outline(geometry: bytes | None) -> dict[str, Json] | None:

@@ -1,4 +1,4 @@
-"""The columns of scikit-mobility's FlowDataFrame, and the tessellation that it needs."""
+"""The columns of scikit-mobility's FlowDataFrame and its tessellation, or of its TrajDataFrame."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from flowveil._export.geojson import feature, outline, write_features
+from flowveil._export.paths import TRAJECTORIES, by_moment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def write(tables: Tables, folder: Path) -> int:
     """Write flows.csv (origin, destination, flow, datetime, groups, marks) and tessellation.geojson (tile_ID)."""
+    if tables.kind == TRAJECTORIES:
+        return _write_trajectories(tables, folder)
     tables.check_groups("flow", "datetime")
     flows = tables.between("geometry")
     shapes = [
@@ -30,3 +33,13 @@ def write(tables: Tables, folder: Path) -> int:
     named |= {mark: flows[mark] for mark in tables.marks}
     pyarrow.csv.write_csv(pa.table(named), folder / "flows.csv")
     return int(flows.num_rows)
+
+
+def _write_trajectories(tables: Tables, folder: Path) -> int:
+    """Write trajectories.csv (uid, datetime, lat, lng of the middle of each sample, then what is published)."""
+    table = by_moment(tables)
+    names = {"group": "uid", "moment": "datetime", "lon": "lng"}
+    order = ["group", "moment", "lat", "lon", *table.column_names[4:]]
+    named = table.select(order).rename_columns([names.get(name, name) for name in order])
+    pyarrow.csv.write_csv(named, folder / "trajectories.csv")
+    return int(named.num_rows)

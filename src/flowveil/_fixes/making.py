@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError
+from flowveil._errors import DroppedRowsWarning, InputError, warn
 from flowveil._fixes.finding import find_trips
 from flowveil._fixes.rules import AUTO, OCCUPIED, SIGHTINGS, STOPS, check_settings, parse_rules
 from flowveil._fixes.tables import TableFile, stop_schema, stop_table, trip_schema, trip_table
 from flowveil._folder import check_file, private_file
-from flowveil._options import parse_memory
+from flowveil._options import parse_max_unusable, parse_memory
 from flowveil._processes import work_ahead
 from flowveil._trips import open_samples
 
@@ -82,9 +82,10 @@ def make_trips(
     short_stops: int = 0,
     short_stop_time: str = "5min",
     towers: Readable | None = None,
-    stops_path: str | Path | None = None,
+    stops_file: str | Path | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    max_unusable: float | None = None,
     memory: str | int | None = None,
     overwrite: bool = False,
     tell: Callable[[str], None] | None = None,
@@ -99,8 +100,9 @@ def make_trips(
     trip goes on through a longer silence. max_speed: fixes that need a higher speed are dropped. min_length: of trips,
     as the crow flies. short_stops: how many stops on the way get columns stop_1_lon, stop_1_lat, ...;
     short_stop_time: how long they last at least. towers: a table tower, lon, lat, for fixes that name a tower.
-    stops_path: a second file, of stops. columns, where, memory: as for `read_trajectories`. overwrite: replace files
-    that are there. tell: is told what is being done.
+    stops_file: a second file, of stops. columns, where, memory: as for `read_trajectories`. max_unusable: raise if more
+    than this share of the fixes cannot be used (default 0.2). overwrite: replace files that are there. tell: is told
+    what is being done. Fixes that are dropped are told by a DroppedRowsWarning.
 
     >>> made = fv.make_trips("samples.parquet", "made.parquet", stop_radius="2km", stop_time="1h", max_gap="12h")
     >>> fv.build_flows(made.path, grid="h3:5", unit="user_id").total == made.trips
@@ -117,22 +119,48 @@ def make_trips(
         "short_stop_time": short_stop_time,
     }
     check_settings(settings)
-    targets = [check_file(target, overwrite=overwrite) for target in (path, stops_path) if target is not None]
+    targets = [check_file(target, overwrite=overwrite) for target in (path, stops_file) if target is not None]
     if len(set(targets)) < len(targets):
         raise InputError("trips and stops cannot be written to one file", "give --stops-file another name")
-    allowed = None if memory is None else parse_memory(memory)
+    allowed, most = None if memory is None else parse_memory(memory), parse_max_unusable(max_unusable)
     source = open_samples(fixes, columns, where, towers=towers, occupied=rule in (AUTO, OCCUPIED))
     settings["rule"] = _choose_rule(rule, source.columns)
-    rules = parse_rules(settings)
-    if stops_path is not None and rules.rule != STOPS:
-        raise InputError(f"the rule {rules.rule} looks for no stops", "leave out --stops-file, or use --rule stops")
+    if stops_file is not None and settings["rule"] != STOPS:
+        raise InputError(
+            f"the rule {settings['rule']} looks for no stops", "leave out --stops-file, or use --rule stops"
+        )
     say = tell or (lambda _: None)
     say("sorting fixes")
-    with source.sort(allowed) as samples, ExitStack() as files:
-        schemas = (trip_schema(aware=samples.aware, short_stops=rules.short_stops), stop_schema(aware=samples.aware))
+    with source.sort(allowed) as samples:
+        _check_usable(samples, most)
+        say("finding trips")
+        made = _make(samples, settings, targets, overwrite=overwrite)
+    if made.dropped:
+        warn(
+            "; ".join(f"{count:,} fixes dropped: {reason}" for reason, count in made.dropped.items()),
+            DroppedRowsWarning,
+        )
+    return made
+
+
+def _check_usable(samples: SortedSamples, most: float) -> None:
+    """Raise if more than a share of the fixes cannot be used."""
+    lost = sum(samples.dropped.values())
+    if lost > most * samples.rows:
+        reasons = ", ".join(f"{reason} ({count:,})" for reason, count in samples.dropped.items())
+        raise InputError(
+            f"{lost:,} of {samples.rows:,} fixes cannot be used: {reasons}",
+            "check --columns, and --towers where fixes name towers; to leave them out anyway, say --max-unusable 1",
+        )
+
+
+def _make(samples: SortedSamples, settings: dict[str, str | int], targets: list[Path], *, overwrite: bool) -> MadeTrips:
+    """Write trips, and stops if there is a second file; both appear when all is done."""
+    rules = parse_rules(settings)
+    schemas = (trip_schema(aware=samples.aware, short_stops=rules.short_stops), stop_schema(aware=samples.aware))
+    with ExitStack() as files:
         news = [files.enter_context(private_file(target, overwrite=overwrite)) for target in targets]
         tables = [files.enter_context(TableFile(*pair)) for pair in zip(news, schemas, strict=False)]
-        say("finding trips")
         made = _find_all(samples, rules, settings, targets[0], tables)
         if not made.trips:
             raise InputError(f"the fixes hold no trip: {'; '.join(made.notes)}", "try another --rule, or larger gaps")

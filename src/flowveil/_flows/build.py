@@ -13,6 +13,7 @@ from flowveil._flows.flows import Flows, Provenance
 from flowveil._flows.matrices import check_groups
 from flowveil._flows.notes import check_counted, dropped_text, notes, unasked
 from flowveil._flows.plausible import doubts
+from flowveil._folder import NO_COLUMN
 from flowveil._options import (
     AUTO,
     check_flag,
@@ -49,7 +50,9 @@ def build_flows(
     crs: str | None = None,
     bbox: str | Iterable[float] | None = None,
     unit: str | None = None,
+    counts: str | None = None,
     weight: str | None = None,
+    trip_weight: str | None = None,
     time: str | None = None,
     time_hierarchy: str | None = None,
     timezone: str | None = None,
@@ -75,6 +78,9 @@ def build_flows(
     nested, else h3, quadtree or ward.
     bbox: west, south, east, north in degrees; keeps trips with both ends inside, bounds included.
     unit: column of persons (or vehicles): k then counts them, not trips. weight: column of people represented.
+    trip_weight: in its place, with a unit: column of the trips that a trip stands for; their sums are published.
+    counts: what a table counts that is already counted, "trips" (the default) or "persons": k then counts persons, each
+    of whom the table must count once.
     time: cut time into steps (15min, 1h, 1d, week, month, hour-of-day, hour-of-week, weekday-weekend,
     day-type), each with a matrix of its own; or
     time_hierarchy: make it an axis that is generalized like places, e.g. "1h<part-of-day<day".
@@ -108,16 +114,19 @@ def build_flows(
     ground = choose_places(grid, zones, hierarchy, crs, box, table.mapping, zone_name, places)
     check_used(table.mapping, by_zone=ground.by_zone)
     check_groups(groups, table.available, unit)
-    request = make_request(table, ground, unit, weight, box)
+    request = make_request(table, ground, unit, _parse_weights(unit, weight, trip_weight, k), box)
+    persons = _parse_counts(counts, request)
     request = replace(request, by=groups, time=None if steps is None else _time_column(table))
+    request = replace(request, weighs_trips=trip_weight is not None)
     index, stay = None if steps is None else steps.index, k is not None
     rows = counting(request, ground.index, allowed, index, engine=engine, master=master, watch=watch, persons_stay=stay)
-    flows, counted = _count(rows, request, ground, (levels, steps), (k, k_weight), most)
+    flows, counted = _count(rows, table, request, ground, (levels, steps), (k, k_weight), most)
     path = str(Path(zones).resolve()) if isinstance(zones, str | Path) else None
     typed = Provenance(
         zones=path, places=path_of(places), unit=unit, weight=weight, bbox=box, time=time, timezone=timezone, by=groups
     )
-    typed = replace(typed, time_hierarchy=None if levels is None else levels.text)
+    typed = replace(typed, trip_weight=trip_weight, time_hierarchy=None if levels is None else levels.text)
+    typed = replace(typed, counted=request.count is not None, counted_persons=persons)
     typed = replace(typed, notes=() if grid is not None else unasked(table, ground))
     story = replace(_remember(typed, table, request, counted, ground), doubts=doubts(flows))
     if counted.dropped:
@@ -129,6 +138,7 @@ def build_flows(
 
 def _count(
     rows: AbstractContextManager[tuple[Aggregate, Cluster | None]],
+    trips: Trips,
     request: Request,
     places: Places,
     time: tuple[Levels | None, TimeSteps | None],
@@ -141,7 +151,7 @@ def _count(
     share of rows that may be unusable.
     """
     with rows as (counted, cluster):
-        check_counted(counted, places, most, filtered=request.where is not None)
+        check_counted(counted, places, trips, most)
         ends = grow_trees(places, counted)
         flows = assemble(places, counted, ends, time, request.by)
         k, k_weight = crowd
@@ -183,6 +193,21 @@ def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[i
     return parse_k(k), None if people == AUTO else people
 
 
+def _parse_weights(unit: str | None, weight: str | None, trip_weight: str | None, k: int | None) -> str | None:
+    """Return the column of weights: of persons, or of trips."""
+    if trip_weight is None:
+        return weight
+    if weight is not None:
+        raise InputError(
+            "both weight and trip_weight were given", "a release has one sum of weights: of persons, or of trips"
+        )
+    if unit is None:
+        raise InputError("trip_weight was given, but no unit", "without --unit, --weight is the weight of a trip")
+    if k is not None:
+        raise InputError("crowds on a cluster do not go with weights of trips", "leave out k: persons then come here")
+    return trip_weight
+
+
 def _parse_unusable(strict: object, max_unusable: object) -> float:
     """Return the largest share of rows that may be unusable: none with `strict`."""
     if not check_flag(strict, "strict"):
@@ -190,6 +215,19 @@ def _parse_unusable(strict: object, max_unusable: object) -> float:
     if max_unusable is not None:
         raise InputError("both strict and max_unusable were given", "choose one: strict allows no row to be dropped")
     return 0.0
+
+
+def _parse_counts(counts: object, request: Request) -> bool:
+    """Return whether the counts of a table are of persons; raise if nothing is counted."""
+    if counts is None:
+        return False
+    persons = parse_choice(counts, "kind of counts", ("persons", "trips")) == "persons"
+    if request.count is None:
+        raise InputError(
+            f"the trips have no column of counts, so that it cannot count {counts}",
+            "name it with --columns count=COLUMN, or leave out --counts; single trips have a column of persons: --unit",
+        )
+    return persons
 
 
 def _parse_time(
@@ -227,14 +265,14 @@ def make_request(
     for column in (unit, weight):
         if column is not None:
             parse_choice(column, "column", trips.available)
-    if unit == "trip":
-        raise InputError("a unit cannot be called 'trip': releases that count trips use that word", "rename the column")
+    if unit in NO_COLUMN:
+        raise InputError(f"a unit cannot be called {unit!r}: releases without one use that word", "rename the column")
     count = trips.columns.get("count") if places.by_zone or "count" in trips.mapping else None
     if count and unit:
         raise InputError(
             f"the table is already counted (column {count!r}), so {unit!r} cannot count persons",
-            "distinct persons do not add up: give single trips, or leave out the unit "
-            "(if the column is no count, say so with --columns count=)",
+            "distinct persons do not add up: give single trips, or leave out the unit (say --counts persons if each is "
+            "counted once; if the column is no count, say so with --columns count=)",
         )
     if count and weight:
         raise InputError("weights do not go with a counted table", "give single trips, or leave out the weight")

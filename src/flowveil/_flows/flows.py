@@ -36,7 +36,10 @@ class Provenance:
     zones: str | None = None  # path of the zones file
     places: str | None = None  # path of the file of places that areas are called after
     unit: str | None = None
+    counted: bool = False  # rows of the input are counts
+    counted_persons: bool = False  # these are of persons, each of them counted once
     weight: str | None = None
+    trip_weight: str | None = None
     bbox: BoundingBox | None = None
     time: str | None = None  # steps
     time_hierarchy: str | None = None

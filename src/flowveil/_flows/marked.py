@@ -50,7 +50,7 @@ def mark_trips(flows: Flows, secret: bytes) -> MarkedTrips:
     pair = _pairs(flows, rows, steps)
     order = np.lexsort((pair, rows.mark))
     ends = tuple(request.columns)
-    known = (*ends, *(["start_time"] if story.stamp else []), *([story.unit] if story.unit else []))
+    known = (*ends, *([f"start_time ({rows.clock})"] if rows.clock else []), *([story.unit] if story.unit else []))
     return MarkedTrips(
         mark=rows.mark[order],
         owner=None if rows.owner is None else rows.owner[order],

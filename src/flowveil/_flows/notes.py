@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from flowveil._engine import LESS_THAN_HALF
 from flowveil._errors import InputError
+from flowveil._options import shown
 from flowveil._places import Zones
 from flowveil._trips import LOOKS_COUNTED, ZONES, ends_note
 
@@ -15,29 +17,27 @@ if TYPE_CHECKING:
     from flowveil._trips import Trips
 
 _SHOWN_ZONES = 10
+_LOOKED_AT = 20  # rows, to see what times look like
 _FEWEST_PAIRS = 20  # of zones, from which on it is no accident that none occurs twice
 _MANY = 0.1  # share of rows from which on dropping them deserves a warning
 
 
-def check_counted(counted: Aggregate, places: Places, most: float, *, filtered: bool) -> None:
-    """Raise if no trip can be used, or if more than a share `most` of the rows cannot.
-
-    filtered: only rows that fulfill a condition were read.
-    """
-    if filtered and not counted.rows:
+def check_counted(counted: Aggregate, places: Places, trips: Trips, most: float) -> None:
+    """Raise if no trip can be used, or if more than a share `most` of the rows cannot."""
+    if trips.where is not None and not counted.rows:
         raise InputError("no row fulfills the condition", "check --where, or leave it out")
     if not len(counted.trips):
         why = "; ".join(_sentences(counted)) or "the input has no rows"
-        raise InputError(f"no trip can be used: {why}", _hint(counted, places))
+        raise InputError(f"no trip can be used: {why}", _hint(counted, places, trips))
     lost = _lost(counted)
     if not lost or lost <= most * counted.rows:
         return
     if most == 0:
-        raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places))
+        raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places, trips))
     raise InputError(
         f"{lost / counted.rows:.0%} of the rows cannot be used, and at most {most:.0%} may be left out in silence: "
         f"{'; '.join(_reasons(counted))}",
-        f"{_hint(counted, places)}; to leave them out all the same, say --max-unusable {_above(lost, counted.rows)}",
+        f"{_hint(counted, places, trips)}; to leave them out all the same: --max-unusable {_above(lost, counted.rows)}",
     )
 
 
@@ -58,7 +58,7 @@ def dropped_text(counted: Aggregate) -> str:
 
 def notes(trips: Trips, request: Request, counted: Aggregate, places: Places) -> tuple[str, ...]:
     """Return sentences for the user."""
-    hint = _extra_hint(counted, places) if counted.dropped or counted.outside_bbox else None
+    hint = _extra_hint(counted, places, trips) if counted.dropped or counted.outside_bbox else None
     return (
         *trips.notes,
         *ends_note(trips, tuple(request.columns), by_zone=isinstance(places, Zones)),
@@ -110,7 +110,7 @@ def _reasons(counted: Aggregate) -> list[str]:
     return sentences
 
 
-def _extra_hint(counted: Aggregate, places: Places) -> str | None:
+def _extra_hint(counted: Aggregate, places: Places, trips: Trips) -> str | None:
     if counted.decimal_comma:
         return "numbers are written with a decimal comma: say --decimal ,"
     if 2 * counted.dropped.get("out of range", 0) > counted.rows and not counted.swapped:
@@ -118,14 +118,21 @@ def _extra_hint(counted: Aggregate, places: Places) -> str | None:
     if counted.swapped:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
     if 2 * counted.dropped.get("no usable time", 0) > counted.rows:
-        return "times are written year first, e.g. 2024-05-27 19:45:00, or as --time-format '%d/%m/%Y %H:%M' says"
+        return f"times are read as 2024-05-27 19:45:00, or as --time-format '%d/%m/%Y %H:%M' says{_time_seen(trips)}"
     if counted.unknown_zones and isinstance(places, Zones):
         return places.hint_for(counted.unknown_zones)
     return None
 
 
-def _hint(counted: Aggregate, places: Places) -> str:
-    if extra := _extra_hint(counted, places):
+def _time_seen(trips: Trips) -> str:
+    """Return what the times of a file look like, any digit for each of its digits: what is shown may be no time."""
+    values = trips.head(_LOOKED_AT)[trips.columns["start_time"]].to_pylist()
+    text = next((str(value).strip() for value in values if value is not None and str(value).strip()), "")
+    return f"; here they look like {shown(re.sub('[0-9]', '9', text))} (9 for any digit)" if text else ""
+
+
+def _hint(counted: Aggregate, places: Places, trips: Trips) -> str:
+    if extra := _extra_hint(counted, places, trips):
         return extra
     if counted.outside_bbox and not counted.dropped:
         return "check the bbox: west, south, east, north in degrees"

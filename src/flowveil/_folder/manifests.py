@@ -34,7 +34,14 @@ class Settings(TypedDict, total=False):
     weights: str
     max_extent: str
     max_duration: str
+    known_points: int
+    max_suppression: float
+    blocks: int
     min_support: int
+    complete_support: bool
+    price: float
+    max_mean_extent: str
+    max_mean_duration: str
 
 
 class Spending(TypedDict):
@@ -47,12 +54,13 @@ class Spending(TypedDict):
 class Promise(TypedDict, total=False):
     """What a release promises, by kind of promise."""
 
-    kind: str  # k-anonymity or differential-privacy
+    kind: str  # k-anonymity, km-anonymity or differential-privacy
     unit: str  # what is protected: trip, user, or the column of persons
     k: int
     volumes: str  # exact, lower-bound, rounded or perturbed
     areas: str  # disjoint or overlapping
     weight: str
+    trip_weight: str
     k_weight: float | Literal["auto"]
     min_tiles: int
     max_share: float
@@ -75,9 +83,11 @@ class Promise(TypedDict, total=False):
     records: str  # trajectories
     samples: str
     spans: str
+    support: str  # complete: every member was seen in every sample
     cut_into: str
     max_extent: str
     max_duration: str
+    known_points: int  # of a user, that an attacker may know
     min_support: int
 
 
@@ -117,6 +127,7 @@ class AuditInput(TypedDict, total=False):
     towers: str | None
     unit: str | None
     weight: str | None
+    trip_weight: str | None
     fingerprint: list[dict[str, str | int]]
 
 
@@ -133,6 +144,7 @@ class Audit(TypedDict, total=False):
     unknown_zones: list[str]  # flows
     suppressed_trips: int
     suppressed: float
+    coverage: dict[str, object]  # what of the input is in the release
     metrics: dict[str, object]
     secret: str  # what chance was drawn from, where numbers were changed or the choice of areas is hidden
     beyond_max_trips_per_person: int  # noise
@@ -146,5 +158,6 @@ class Audit(TypedDict, total=False):
     groups: int
     largest_group: int
     unsupported: float
+    price: float  # of a sample, as it was given or found
     register: str  # by which the register knows that the folder was written
     files: list[dict[str, str | int]]  # name, bytes and SHA-256 of the files of the folder, but for its report

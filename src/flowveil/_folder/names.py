@@ -11,4 +11,8 @@ TIMES = ("time", "time_end")  # the second where steps differ in length
 TOTAL = "total"  # the group of all groups together
 REMAINDER = "remainder"  # column of flows: whether finer flows inside were taken out
 ELSEWHERE = "elsewhere"  # the other end of a flow of trips that were left out
-CROWDS, NOISE = "k-anonymity", "differential-privacy"  # kinds of promises
+# Units that are no column: k counts trips, or the persons of a table in which each is counted once.
+TRIP, COUNTED_PERSON = "trip", "counted person"
+NO_COLUMN = (TRIP, COUNTED_PERSON)
+# Kinds of promises: crowds, any few points of a user, and noise.
+CROWDS, KNOWN_POINTS, NOISE = "k-anonymity", "km-anonymity", "differential-privacy"

@@ -15,7 +15,7 @@ from flowveil._report import label
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flowveil._arrays import BoolArray
+    from flowveil._arrays import BoolArray, IntArray
     from flowveil._flows import Flows
     from flowveil._folder import Json
     from flowveil._measure import Published
@@ -29,11 +29,16 @@ def left_out_by_key(flows: Flows, published: Published) -> list[dict[str, Json]]
     """Return the shares by every column that divides the release."""
     if not flows.divided:
         return []
-    group = published.group
-    if group is None:
-        group = cover(flows, published.origin, published.destination, published.matrix, published.time)
+    group = flows_of_pairs(flows, published)
     step = flows.provenance.time or ""
     return [_shares(flows, group < 0, name, step if name == "time" else "") for name in flows.matrices.column_names]
+
+
+def flows_of_pairs(flows: Flows, published: Published) -> IntArray:
+    """Return by pair of tiles the published flow that counts it, -1 for none."""
+    if published.group is not None:
+        return published.group
+    return cover(flows, published.origin, published.destination, published.matrix, published.time)
 
 
 def left_out_by_hour(

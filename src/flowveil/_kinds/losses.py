@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 from flowveil._errors import FlowveilError
 from flowveil._kinds.before import before_and_after
-from flowveil._kinds.left_out import left_out_by_hour, left_out_by_key
+from flowveil._kinds.left_out import flows_of_pairs, left_out_by_hour, left_out_by_key
 from flowveil._matrices import query_errors
 from flowveil._measure import MEANINGS, metrics
 from flowveil._methods import find_method
-from flowveil._release import frontier, read_flows, recount, retrace
+from flowveil._release import frontier, measure_coverage, read_flows, recount, retrace
 from flowveil._report import show
 from flowveil._trajectories import evaluate
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flowveil._engine import Readable
     from flowveil._flows import Flows
     from flowveil._folder import Json, Manifest
+    from flowveil._measure import Published
     from flowveil._places import ZonesLike
     from flowveil._trajectories import EvaluationFigures
     from flowveil._trips import TripsLike
@@ -53,12 +54,36 @@ def flows_losses(
     hours = left_out_by_hour(folder, release, trips, flows, zones=zones, columns=columns, where=where)
     return {
         "lead": [_lead(figures)],
-        "tables": _tables(figures),
+        "tables": [_coverage(flows, published), *_tables(figures)],
         "maps": before_and_after(flows, release),
         "frontier": _frontier(flows, release.manifest),
         "chosen": [figures["suppressed"], figures["gbar"]],
         "left_out": [*left_out_by_key(flows, published), *hours],
     }
+
+
+def _coverage(flows: Flows, published: Published) -> dict[str, Json]:
+    """Return a table of what of the input is in a release."""
+    held = measure_coverage(flows, flows_of_pairs(flows, published))
+    reasons = [[f"rows dropped: {reason}", f"{rows:,}", ""] for reason, rows in flows.dropped.items()]
+    worst = [
+        [
+            f"most left out by {name}",
+            f"{max(shares.values()):.1%}",
+            f"of {max(shares, key=lambda value: shares[value])}",
+        ]
+        for name, shares in held.parts.items()
+        if shares
+    ]
+    rows = [
+        ["rows read", f"{held.rows:,}", ""],
+        *reasons,
+        ["rows outside the bbox", f"{held.outside_bbox:,}", ""],
+        ["pairs of tiles", f"{held.pairs:,}", "with at least one trip"],
+        ["pairs left out", f"{held.pairs_left_out:,}", "in no flow"],
+        *worst,
+    ]
+    return {"title": "Coverage", "rows": [*rows, *(["warning", "", text] for text in held.doubts())]}
 
 
 def _lead(figures: Mapping[str, Json]) -> str:

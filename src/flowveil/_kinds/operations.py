@@ -129,14 +129,18 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     with datapackage.json, which describes them) and "dcat" (a description for data portals, in JSON-LD); of flows also
     "geojson" (a folder: areas as outlines, flows as lines), "gpkg" (GeoPackage with the same two layers),
     "flowmap-blue" (a folder: locations.csv and flows.csv), "omx" (Open Matrix), "skmob" (a folder: the columns of
-    scikit-mobility's FlowDataFrame and its tessellation).
+    scikit-mobility's FlowDataFrame and its tessellation); of trajectories also "geojson" (boxes), "skmob" (the columns
+    of a TrajDataFrame), "movingpandas" (GeoParquet) and "gpx".
     path: the file or folder to write. overwrite: replace an export that is there.
 
     >>> written = fv.export("release", "geojson", "layers", overwrite=True)
     >>> sorted(path.name for path in written.path.iterdir())
     ['areas.geojson', 'flows.geojson']
     """
-    kind, _ = read_manifest(release, *(NEEDS["export"] if find_format(to).flows else ()))
+    holds = find_format(to).holds
+    kinds = {kind for kind in Kind if kind.tables[0].removesuffix(".parquet") in holds}
+    _, what, hint = NEEDS["export" if "flows" in holds else "export of paths"]
+    kind, _ = read_manifest(release, kinds, what, hint)
     return export_release(RECORDS[kind].read(release).files, to, path, overwrite=overwrite)
 
 

@@ -54,7 +54,9 @@ class Answer:
     def warning(self) -> str | None:
         """Why the estimate is little more than a guess, None if it is not."""
         evenly = "the answer rests on the assumption that trips are spread evenly inside boxes"
-        if self.boxes and not self.inside:
+        if not self.boxes:
+            return "unknown: the boxes lie outside of the bbox of the release, about which it says nothing"
+        if not self.inside:
             return f"none of the boxes lies inside the place asked for: {evenly}"
         if self.partial > _MUCH:
             return f"{self.partial:.0%} of the answer is from boxes that lie inside only in part: {evenly}"

@@ -79,6 +79,7 @@ _SOMETIMES_HINTS = {
 _NEVER_HINTS = {
     "k": "leave it out: --epsilon protects in place of crowds",
     "strict": "leave it out: success would depend on one row; the private audit file counts rows that were dropped",
+    "counts": "leave it out: noise protects what a row counts, whatever it is",
     "max_unusable": "leave it out: success would depend on single rows; the private audit file counts those dropped",
     "elsewhere": "leave it out: a release with noise leaves nothing out to report",
     **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "remainders"), _ONE_MATRIX),
@@ -98,7 +99,7 @@ _NEVER_HINTS = {
         _LEFT_OUT,
     ),
     **dict.fromkeys(("protect_margins", "rounding", "cell_key", "secret"), _TRUE_NUMBERS),
-    **dict.fromkeys(("hide_choice", "weight", "crs", "engine", "master"), _LEFT_OUT),
+    **dict.fromkeys(("hide_choice", "weight", "trip_weight", "crs", "engine", "master"), _LEFT_OUT),
 }
 
 

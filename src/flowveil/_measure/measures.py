@@ -114,7 +114,8 @@ def metrics(
 
 def _asked(flows: Flows, k: int, k_weight: float | str | None) -> Requirement:
     """Return what flows are held against; nothing is asked of their weights where these are missing or all 0."""
-    if k_weight is None and flows.weight is not None and mean_weight(flows):
+    of_persons = flows.weight is not None and flows.provenance.trip_weight is None
+    if k_weight is None and of_persons and mean_weight(flows):
         return make_requirement(flows, k, AUTO)
     return make_requirement(flows, k, k_weight)
 

@@ -11,18 +11,27 @@ from flowveil._methods import remainders, same_areas
 from flowveil._methods.cuts import Cut, mosaic_splits, nested_splits, solution_of
 from flowveil._methods.frontier import POINTS, FrontierPoint, frontier_of
 from flowveil._methods.in_runs import may_be_better, steer_in_runs
+from flowveil._methods.keep_safe import solve_around, tell_safe
 from flowveil._methods.steer import better, notes_of
 
 if TYPE_CHECKING:
     from flowveil._problem import Problem, Solution
 
 
-def solve(problem: Problem, time_weight: float = 1.0) -> Solution:
+def solve(problem: Problem, time_weight: float = 1.0, *, keep_safe: bool = False) -> Solution:
     """Return the mosaic of least mean loss within the budget (of least suppression with the precision asked for).
 
     time_weight: what a step of time costs, where time is an axis; a tile costs 1.
+    keep_safe: every pair of tiles that passes by itself is a flow.
     """
     problem = _weigh(problem, time_weight)
+    if not keep_safe:
+        return _solve(problem)
+    solution = solve_around(problem, _solve) if problem.remainders else _solve(replace(problem, keep_safe=True))
+    return replace(solution, notes=(*solution.notes, tell_safe(problem)))
+
+
+def _solve(problem: Problem) -> Solution:
     if problem.same_areas:
         return same_areas.solve(problem)
     if problem.remainders:
@@ -36,9 +45,12 @@ def _best_cut(problem: Problem) -> Cut:
     return cut if problem.flows.times is not None else _not_above_nested(problem, cut)
 
 
-def frontier(problem: Problem, points: int = POINTS, time_weight: float = 1.0) -> list[FrontierPoint]:
+def frontier(
+    problem: Problem, points: int = POINTS, time_weight: float = 1.0, *, keep_safe: bool = False
+) -> list[FrontierPoint]:
     """Return what mosaic reaches at different prices of a suppressed trip."""
-    return frontier_of([mosaic_splits(_weigh(problem, time_weight).cube)], points)
+    weighed = replace(_weigh(problem, time_weight), keep_safe=keep_safe)
+    return frontier_of([mosaic_splits(weighed.cube)], points)
 
 
 def _weigh(problem: Problem, time_weight: float) -> Problem:

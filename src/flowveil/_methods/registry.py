@@ -27,7 +27,11 @@ _METHODS = (
         summary="cut the origin-destination space itself, each flow with its own pair of areas: the finest tree method",
         steers=True,
         solve=mosaic.solve,
-        options=(Option("time_weight", 1.0, "tiles that a step of time counts as, where time is an axis"), BUDGET),
+        options=(
+            Option("time_weight", 1.0, "tiles that a step of time counts as, where time is an axis"),
+            Option("keep_safe", default=False, meaning="publish every pair of tiles that passes by itself as it is"),
+            BUDGET,
+        ),
         frontier=mosaic.frontier,
         losses=True,
         joint=True,

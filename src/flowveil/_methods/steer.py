@@ -47,6 +47,7 @@ def check_budget(least: int, problem: Problem) -> None:
         check_size(problem)
         reason = "; with the loss metres the top of a tree needs a bbox" if problem.loss == "metres" else ""
         shares = "" if problem.requirement.max_share is None else ", or raise max_share"
+        shares += ", or leave out keep_safe, or add --remainders to it" if problem.keep_safe else ""
         raise PromiseError(
             f"at least {least / problem.flows.total:.3%} of the trips would be left out, "
             f"but only {problem.budget / problem.flows.total:.3%} may be",

@@ -98,14 +98,17 @@ def parse_hide_choice(value: object) -> float | None:
     return None if value is None else parse_share(value, "hide_choice", hint, _LEAST_CHANCE, _LARGEST_CHANCE)
 
 
-def choose_k(k: object, preset: object, unit: str | None) -> int:
-    """Return the k that was given or that a preset stands for; a preset is about persons, so it needs a unit."""
+def choose_k(k: object, preset: object, *, persons: bool) -> int:
+    """Return the k that was given or that a preset stands for; a preset is about persons, so they must be known."""
     if preset is None:
         return DEFAULT_K if k is None else parse_k(k)
     if not isinstance(preset, str) or preset not in PRESETS:
         raise UnknownNameError("preset", preset if isinstance(preset, str) else shown(preset), PRESETS)
     if k is not None and parse_k(k) != PRESETS[preset]:
         raise InputError(f"-k {k} is not the k of {preset}", f"leave out one of them; {preset} is -k {PRESETS[preset]}")
-    if unit is None:
-        raise InputError(f"{preset} counts persons, and no column of persons was named", "name it with --unit COLUMN")
+    if not persons:
+        raise InputError(
+            f"{preset} counts persons, and no column of persons was named",
+            "name it with --unit COLUMN; for a table of counted persons, say --counts persons",
+        )
     return PRESETS[preset]

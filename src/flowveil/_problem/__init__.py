@@ -4,6 +4,7 @@ from flowveil._problem.axis import Axis, Dimension
 from flowveil._problem.chance import Chance
 from flowveil._problem.common import common_cube, join_matrices
 from flowveil._problem.cube import Cube, Links, Run, by_split
+from flowveil._problem.kept import find_safe
 from flowveil._problem.losses import LOSSES, LOSSES_OF_NODES
 from flowveil._problem.memory import check_cells
 from flowveil._problem.on_areas import pass_on_areas
@@ -28,6 +29,7 @@ __all__ = [
     "by_split",
     "check_cells",
     "common_cube",
+    "find_safe",
     "join_matrices",
     "make_requirement",
     "mean_weight",

@@ -11,6 +11,7 @@ from flowveil._errors import InputError
 from flowveil._flows import Crowds
 from flowveil._problem.crowd_cells import cells_of_crowds
 from flowveil._problem.cube import Cube
+from flowveil._problem.kept import keep_safe
 from flowveil._problem.links import find_links, join_links
 from flowveil._problem.search import Search
 from flowveil._problem.sheets import part_by
@@ -94,6 +95,8 @@ def link_cells(problem: Problem, sheets: IntArray, cells: Cells) -> Cube:
         total=flows.total,
         price=1.0 if problem.loss == "reconstruction" else 0.0,
     )
+    if problem.keep_safe:
+        return keep_safe(cube)
     if problem.chance is None:
         return cube
     return problem.chance.close(cube, np.repeat(sheets[0], sizes), dimensions, problem.requirement.k)

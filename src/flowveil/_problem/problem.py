@@ -45,6 +45,7 @@ class Problem:
     sensitive: Sensitive | None = None  # places that areas of few tiles may not touch
     same_areas: bool = False  # all matrices have their areas in common
     chance: Chance | None = None  # a secret draw that keeps cells from being divided
+    keep_safe: bool = False  # a pair of tiles that passes may not be a part of a larger flow
 
     def __post_init__(self) -> None:
         check_crowds(self.flows, self.requirement)
@@ -96,7 +97,7 @@ class Problem:
         people = self.flows.people
         if isinstance(people, People):
             return len(np.unique(people.person)), "person"
-        return self.flows.total, "trip"
+        return self.flows.total, "person" if self.flows.provenance.counted_persons else "trip"
 
     def part(self, matrix: int) -> Problem:
         """Return the problem of one matrix by itself, with its share of the budget."""

@@ -98,6 +98,11 @@ def make_requirement(
         return plain
     if flows.weight is None:
         raise InputError("k_weight needs weights", "name the weight column when building flows (--weight COLUMN)")
+    if flows.provenance.trip_weight is not None:
+        raise InputError(
+            "k_weight needs weights of persons, and these are weights of trips",
+            "leave out --k-weight, or give --weight: how many people a person stands for",
+        )
     if people == AUTO:
         mean = mean_weight(flows)
         if not mean:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from flowveil._register.entries import Entry, NewEntry
 
 _MONTHS_OF_QUARTER = 3
+_CLOCKS_APART = 26 * 3_600_000_000  # microseconds: no two clocks of the world show times that differ by more
 
 
 def parse_period(text: str | None) -> tuple[date, date] | None:
@@ -38,10 +39,16 @@ def _span(text: str) -> tuple[date, date] | None:
         return None
 
 
+def _clock(entry: Entry | NewEntry) -> str:
+    """Return by which clock times of a release are: those of a clock of unknown place are comparable to no others."""
+    return next((name for name in entry.known_by if name.startswith("start_time")), "")
+
+
 def are_apart(one: Entry | NewEntry, other: Entry) -> str | None:
     """Return by what two releases are of different times; None if that cannot be told."""
     if one.first is not None and one.last is not None and other.first is not None and other.last is not None:
-        if one.last < other.first or other.last < one.first:
+        gap = 0 if _clock(one) == _clock(other) else _CLOCKS_APART
+        if one.last + gap < other.first or other.last + gap < one.first:
             return "by the times of their trips"
         return None
     here, there = parse_period(one.period), parse_period(other.period)

@@ -1,6 +1,7 @@
 """Releases of flows: making, reading and evaluating them."""
 
 from flowveil._release.anonymization import anonymize
+from flowveil._release.coverage import Coverage, measure_coverage
 from flowveil._release.demand import DEFAULT_METHOD, DEFAULT_SUPPRESSION, Demand, parse_demand
 from flowveil._release.evaluation import evaluate_flows, recount, retrace
 from flowveil._release.frontiers import Frontier, find_frontier, frontier
@@ -11,6 +12,7 @@ from flowveil._release.release import Release
 __all__ = [
     "DEFAULT_METHOD",
     "DEFAULT_SUPPRESSION",
+    "Coverage",
     "Demand",
     "Frontier",
     "Release",
@@ -18,6 +20,7 @@ __all__ = [
     "evaluate_flows",
     "find_frontier",
     "frontier",
+    "measure_coverage",
     "parse_demand",
     "read_flows",
     "recount",

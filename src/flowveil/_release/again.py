@@ -96,7 +96,9 @@ def check_register(path: str | Path | None, engine: str) -> None:
 def look_back(path: str | Path, problem: Problem, asked: Demand, period: str | None) -> Before:
     """Read a register, and find the releases in it that new flows must be checked with; raise if they cannot be."""
     with look(path) as register:
-        marked = mark_trips(problem.flows, register.secret)
+        secret = register.secret
+    marked = mark_trips(problem.flows, secret)  # while others may use the register
+    with look(path) as register:
         near, apart = _related(register, marked, period)
         before = Before(
             register.path, register.last, marked, near, [register.trips(entry) for entry in near], _notes(near, apart)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import numpy as np
 
 from flowveil._engine import DUCKDB, choose_spread
-from flowveil._errors import InputError, PromiseError
+from flowveil._errors import InputError, LossWarning, PromiseError, warn
 from flowveil._flows import Crowds, check_flows
 from flowveil._measure import Published, Rest
 from flowveil._methods import find_method
@@ -17,9 +17,10 @@ from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._register import HOW_TO_FORGET
 from flowveil._release.again import check_again, check_register, look_back, may_withhold, withhold_again
-from flowveil._release.areas_from import solve_on_areas
+from flowveil._release.areas_from import lost_on_areas, solve_on_areas
 from flowveil._release.assignment import make_assignment
 from flowveil._release.changing import check_changeable, published_table
+from flowveil._release.coverage import measure_coverage
 from flowveil._release.demand import DEFAULT_METHOD, parse_demand
 from flowveil._release.earlier import on_places_of
 from flowveil._release.elsewhere import find_elsewhere
@@ -126,6 +127,7 @@ def anonymize(
         k,
         preset=preset,
         unit=check_flows(flows).provenance.unit,
+        counted_persons=flows.provenance.counted_persons,
         max_suppression=max_suppression,
         max_gbar=max_gbar,
         loss=loss,
@@ -160,9 +162,6 @@ def anonymize(
 
     if areas_from is None:
         solution = solve_within_margins(problem, solve) if protect_margins else solve(problem)
-        if same_areas:
-            cost = compare_with_free(problem, solution, solve)
-            solution = replace(solution, notes=(*solution.notes, cost))
     else:
         solution, name = solve_on_areas(problem, areas_from)
         solution = protect(problem, solution) if protect_margins else solution
@@ -176,6 +175,12 @@ def anonymize(
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, solve) if totals else None
     release = _describe(problem, solution, asked, (measures, rest, whole), said, areas_from=areas_from is not None)
+    for text in release.doubts:
+        warn(text, LossWarning)
+    if same_areas:
+        release = replace(release, told=(compare_with_free(problem, solution, solve),))
+    elif areas_from is not None:
+        release = replace(release, told=(lost_on_areas(problem, solution),))
     return release if before is None else _enter(release, problem, solution, (rest, whole), before)
 
 
@@ -237,6 +242,7 @@ def _describe(
         assignment=make_assignment(flows, solution, rest) if solution.overlapping else None,
         secret=asked.secret,
         notes=(*solution.notes, *([] if areas_from else _unit_of(problem)), *_notes(whole)),
+        coverage=measure_coverage(flows, solution.group, None if whole is None else int(whole.measures.trips.sum())),
     )
 
 

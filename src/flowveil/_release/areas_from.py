@@ -29,13 +29,11 @@ def solve_on_areas(problem: Problem, folder: str | Path) -> tuple[Solution, str]
         earlier.origin, earlier.destination, earlier.group, nothing, time=earlier.time, numbered=earlier.numbered
     )
     solution, failing = pass_on_areas(problem, areas)
-    return replace(solution, notes=_notes(problem, solution, failing)), earlier.method
+    notes = (f"{failing} flows on the areas of the earlier release fail and are withheld",)
+    return replace(solution, notes=notes), earlier.method
 
 
-def _notes(problem: Problem, solution: Solution, failing: int) -> tuple[str, ...]:
-    """Say what is lost on areas that were chosen for other trips, and how to lose less."""
+def lost_on_areas(problem: Problem, solution: Solution) -> str:
+    """Say what is lost on areas that were chosen for other trips, and how to lose less. Private."""
     lost = problem.flows.trips[solution.group < 0].sum() / problem.flows.total
-    return (
-        f"{failing} flows on the areas of the earlier release fail and are withheld",
-        f"{lost:.1%} of the trips are left out on areas that were chosen for others; {_ADVICE}",
-    )
+    return f"{lost:.1%} of the trips are left out on areas that were chosen for others; {_ADVICE}"

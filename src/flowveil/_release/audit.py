@@ -32,6 +32,7 @@ def make_audit(release: Release) -> Audit:
             **({} if release.sensitive is None else {"sensitive": release.sensitive}),
             "unit": provenance.unit,
             "weight": provenance.weight,
+            "trip_weight": provenance.trip_weight,
             "fingerprint": fingerprint(provenance.source),
         },
         "rows": provenance.rows,
@@ -42,8 +43,10 @@ def make_audit(release: Release) -> Audit:
         "suppressed_trips": flows.total - kept,
         "suppressed": (flows.total - kept) / flows.total,
         "metrics": dict(release.metrics()),
-        "notes": [*provenance.notes, *provenance.doubts, *release.notes],
+        "notes": [*provenance.notes, *provenance.doubts, *release.notes, *release.doubts, *release.told],
     }
+    if release.coverage is not None:
+        audit["coverage"] = release.coverage.figures()
     if release.secret is not None:
         audit["secret"] = release.secret.hex()
     return audit

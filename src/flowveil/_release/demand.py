@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from flowveil._errors import InputError
 from flowveil._methods import find_method
 from flowveil._options import (
+    AUTO,
     DEFAULT_LOSS,
     check_flag,
     check_path,
@@ -31,6 +32,7 @@ from flowveil._problem import LOSSES, Chance
 from flowveil._release.chance import draw_words
 from flowveil._release.going_together import (
     check_hidden_choice,
+    check_keep_safe,
     check_margins,
     check_remainders,
     check_same_areas,
@@ -79,6 +81,7 @@ def parse_demand(
     *,
     preset: str | None = None,
     unit: str | None = None,
+    counted_persons: bool = False,
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
@@ -102,7 +105,7 @@ def parse_demand(
 ) -> Demand:
     """Return what is asked of a release (see `anonymize`), or raise if it does not go together.
 
-    unit: the column of persons, if there is one.
+    unit: the column of persons, if there is one. counted_persons: there is none, but trips are persons, counted once.
     """
     chosen = find_method(method)
     if chosen.promise != _ANONYMITY:
@@ -125,9 +128,10 @@ def parse_demand(
     hidden = parse_hide_choice(hide_choice)
     masked = max_share is not None or sensitive is not None
     only_flows = alone and not remainders and not protect_margins
-    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked)
+    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked, of_mean=k_weight == AUTO)
     typed = chosen.parse_options(options)
     beyond = {"--totals": totals, "--remainders": remainders, "--hide-choice": hidden, "--max-share": max_share}
+    check_keep_safe(typed, tiles, hidden, same_areas=same_areas)
     check_same_areas(same_areas, chosen, typed, beyond | {"--areas-from": areas_from})
     share = _share(chosen, max_suppression, max_gbar)
     if areas_from is not None:
@@ -136,7 +140,7 @@ def parse_demand(
                 "the areas of an earlier release leave nothing to choose", "leave out method, options and max_gbar"
             )
         share = parse_max_suppression(max_suppression)
-    crowd = choose_k(k, preset, unit)
+    crowd = choose_k(k, preset, persons=unit is not None or counted_persons)
     base = _rounding(rounding, crowd, alone=beside is None)
     change = _cell_key(cell_key, crowd, alone=beside is None and base is None)
     key = _secret(secret, changes=any(value is not None for value in (base, change, hidden)))

@@ -12,7 +12,7 @@ import shapely
 from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
-from flowveil._folder import ELSEWHERE, TOTAL, most_error, read_audit, remembered
+from flowveil._folder import COUNTED_PERSON, ELSEWHERE, NO_COLUMN, TOTAL, most_error, read_audit, remembered
 from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, cover_layers, metrics
 from flowveil._options import parse_k, parse_k_weight
 from flowveil._places import UNIT, NodeAreas, RectangleAreas, Rectangles, make_frame
@@ -87,8 +87,10 @@ def recount(
         "hierarchy": options.get("hierarchy"),
         "crs": options.get("crs"),
         "bbox": options.get("bbox"),
-        "unit": unit or (None if promise["unit"] == "trip" else promise["unit"]),
+        "unit": unit or (None if promise["unit"] in NO_COLUMN else promise["unit"]),
+        "counts": "persons" if promise["unit"] == COUNTED_PERSON and unit is None else None,
         "weight": weight or promise.get("weight"),
+        "trip_weight": None if weight else promise.get("trip_weight"),
         "time": options.get("time"),
         "time_hierarchy": options.get("time_hierarchy"),
         "timezone": options.get("timezone"),

@@ -94,6 +94,7 @@ def frontier(
         k,
         preset=preset,
         unit=check_flows(flows).provenance.unit,
+        counted_persons=flows.provenance.counted_persons,
         loss=loss,
         k_weight=k_weight,
         min_tiles=min_tiles,

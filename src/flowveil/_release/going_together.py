@@ -67,11 +67,19 @@ def check_margins(protect: object, *, others: bool) -> None:
 
 
 def check_hidden_choice(
-    share: float | None, method: Method, loss: str, min_tiles: int, *, alone: bool, masked: bool = False
+    share: float | None,
+    method: Method,
+    loss: str,
+    min_tiles: int,
+    *,
+    alone: bool,
+    masked: bool = False,
+    of_mean: bool = False,
 ) -> None:
     """Raise if what else is asked tells of small parts whatever is drawn.
 
     alone: nothing but flows is published. masked: some pairs of areas that pass may not be published.
+    of_mean: the people that a flow stands for are held against the mean weight.
     """
     if share is None:
         return
@@ -79,6 +87,11 @@ def check_hidden_choice(
         raise InputError(
             "max_share and sensitive places divide pairs of areas, or leave them out, whatever is drawn",
             "leave out --hide-choice, or --max-share and --sensitive",
+        )
+    if of_mean:
+        raise InputError(
+            "with k_weight auto it depends on everybody in the data which pairs of areas could be divided",
+            "leave out --hide-choice, or give --k-weight a number",
         )
     if method.name != _HIDES:
         raise InputError(f"{method.name} does not hide its choice", f"leave out --hide-choice, or use {_HIDES}")
@@ -120,3 +133,17 @@ def check_same_areas(same: object, method: Method, typed: Mapping[str, Value], o
     for name, reason in _APART.items():
         if asked[name]:
             raise InputError(f"{name} does not go with areas in common: {reason}", f"leave out {name} or --same-areas")
+
+
+def check_keep_safe(typed: Mapping[str, Value], min_tiles: int, hidden: float | None, *, same_areas: bool) -> None:
+    """Raise if pairs of tiles that pass cannot be kept beside what else is asked."""
+    if not typed.get("keep_safe"):
+        return
+    reasons = {
+        "--min-tiles": (min_tiles > 1, "single tiles fail, so none would be kept"),
+        "--hide-choice": (hidden is not None, "pairs that pass would be kept whatever is drawn"),
+        "--same-areas": (same_areas, "a pair that passes in one step fails in another"),
+    }
+    for name, (given, reason) in reasons.items():
+        if given:
+            raise InputError(f"{name} does not go with keep_safe: {reason}", f"leave out {name} or keep_safe")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
+from flowveil._folder import COUNTED_PERSON, NO_COLUMN, TRIP
 from flowveil._options import AUTO
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def make_manifest(
     """Return the manifest; it holds nothing but what the user typed and constants."""
     said = {
         "weight": flows.provenance.weight,
+        "trip_weight": flows.provenance.trip_weight,
         "k_weight": AUTO if requirement.automatic else requirement.k_weight,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
         "max_share": requirement.max_share,
@@ -74,7 +76,7 @@ def make_manifest(
     promise: Promise = {
         "kind": "k-anonymity",
         "k": requirement.k,
-        "unit": flows.provenance.unit or "trip",
+        "unit": flows.provenance.unit or (COUNTED_PERSON if flows.provenance.counted_persons else TRIP),
         "volumes": _kind_of_volumes(exact=exact, rounded=rounding is not None, changed=cell_key is not None),
         "areas": "overlapping" if overlapping else "disjoint",
         **cast("Promise", {name: value for name, value in said.items() if value is not None}),
@@ -120,7 +122,7 @@ def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool, same
 def _people(promise: Promise) -> str:
     if promise["k_weight"] != AUTO:
         return f"{promise['k_weight']:g} people of the population"
-    one = "trip" if promise["unit"] == "trip" else f"value of {promise['unit']}"
+    one = promise["unit"] if promise["unit"] in NO_COLUMN else f"value of {promise['unit']}"
     return f"{promise['k']} times as many people of the population as one {one} does on average"
 
 
@@ -205,7 +207,9 @@ def _further_tests(promise: Promise, label: str | None) -> list[str]:
 def promise_text(promise: Promise, label: str | None = None) -> str:
     """Say a promise in plain words; label: what the unit tells apart."""
     k = promise["k"]
-    if promise["unit"] == "trip":
+    if promise["unit"] == COUNTED_PERSON:
+        crowd = f"Every flow counts at least {k} persons, each of whom is counted once, as one trip."
+    elif promise["unit"] == TRIP:
         crowd = (
             f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
         )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from flowveil._measure import Metrics, Published
     from flowveil._places import ZonesLike
     from flowveil._register import NewEntry
+    from flowveil._release.coverage import Coverage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,12 +46,19 @@ class Release(Readable):
     published: Published | None = None  # private
     assignment: pa.Table | None = None  # private: which tile pair is counted in which flow, where areas overlap
     notes: tuple[str, ...] = ()  # private: choices the method made
+    coverage: Coverage | None = None  # private: how much of the input it holds
+    told: tuple[str, ...] = ()  # private: what areas cost that are the same for several steps of time or releases
     secret: bytes | None = None  # private: what chance was drawn from, where something was left to it
     sensitive: str | None = None  # private: path of the file of sensitive places
     entry: NewEntry | None = None  # private: what writing enters in a register
 
     def __repr__(self) -> str:
         return f"<Release: {self.flows.num_rows:,} flows by {self.manifest.get('method')}>"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What may mislead readers of this release, one sentence each; private, and told when it is made."""
+        return () if self.coverage is None else self.coverage.doubts()
 
     def metrics(
         self, tiles: str = "tree", *, k: int | None = None, k_weight: float | Literal["auto"] | None = None

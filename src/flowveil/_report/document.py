@@ -12,6 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from flowveil._folder import NO_COLUMN, TRIP
 from flowveil._report.reading import choosing, reading
 
 if TYPE_CHECKING:
@@ -138,6 +139,14 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
     paths = words["counted"] == "users"
     counted = words.get("persons", "users") if paths else words["counted"]
     amount = f"<b>{show(figures[words['counted']])}</b> {escape(counted)}"
+    if "cut_into" in promise:
+        amount += f", counted once for each {promise['cut_into']} of theirs"
+    if "known_points" in promise:
+        crowd, points = words.get("crowd", "users"), promise["known_points"]
+        return (
+            f"{amount}. Any {'point' if points == 1 else f'<b>{points}</b> points'} that somebody knows fit at least "
+            f"<b>{promise['k']}</b> {escape(crowd)}, or none; more points may fit one alone.{_blur(figures)}"
+        )
     if promise["kind"] != "k-anonymity":
         who = "trip" if promise["unit"] == "trip" else words.get("one", "person")
         error = f" \N{PLUS-MINUS SIGN} {show(round(figures['error']))}" if "error" in figures else ""
@@ -145,8 +154,9 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
             f"{amount}{error}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."
             f"{_blur(figures)}"
         )
-    if promise["unit"] == "trip":
-        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> trips.{_blur(figures)}"
+    if promise["unit"] in NO_COLUMN:
+        counted = "trips" if promise["unit"] == TRIP else "persons"
+        return f"{amount}. Every flow counts at least <b>{promise['k']}</b> {counted}.{_blur(figures)}"
     each = "trajectory" if paths else "flow"
     crowd = words.get("crowd", "users" if paths else f"different values of {promise['unit']}")
     return f"{amount}. Every {each} is shared by at least <b>{promise['k']}</b> {escape(crowd)}.{_blur(figures)}"

@@ -51,7 +51,7 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
     extent, hours, users = _extent(scene, table), _hours(table), users_of(manifest)
     return [
         Figure("users", f"{users} in all groups" + _in_periods(manifest), int(sizes.sum())),
-        Figure("groups", f"groups of at least {manifest['promise']['k']} {users}, one trajectory each", len(sizes)),
+        Figure("groups", _groups_in_words(manifest), len(sizes)),
         Figure("samples", "published samples: a box and a span of time", table.num_rows),
         Figure("boxes", "different boxes", len(scene.names)),
         Figure("smallest_group", f"smallest group: fewest {users}", int(sizes.min()) if len(sizes) else None),
@@ -69,6 +69,12 @@ def trajectories_figures(scene: Scene, table: pa.Table, manifest: Mapping[str, J
     ]
 
 
+def _groups_in_words(manifest: Mapping[str, Json]) -> str:
+    if "known_points" in manifest["promise"]:
+        return f"different trajectories, each of one of the {users_of(manifest)} or of several"
+    return f"groups of at least {manifest['promise']['k']} {users_of(manifest)}, one trajectory each"
+
+
 def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[str, Json]) -> list[dict[str, Json]]:
     """Return the distributions of group sizes, boxes and durations."""
     sizes, _ = _groups(table)
@@ -79,7 +85,7 @@ def trajectories_distributions(scene: Scene, table: pa.Table, manifest: Mapping[
             f"{users_of(manifest)} of a group",
             "groups",
             sizes,
-            mark=manifest["promise"]["k"],
+            mark=None if "known_points" in manifest["promise"] else manifest["promise"]["k"],
         ),
         distribution(
             "support",

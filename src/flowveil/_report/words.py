@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from flowveil._folder import NOISE, Kind
+from flowveil._folder import COUNTED_PERSON, KNOWN_POINTS, NOISE, TRIP, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,8 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
         return _limits_of_noise(promise)
     if manifest["format"] == Kind.TRAJECTORIES.format:
         users = users_of(manifest)
+        if promise["kind"] == KNOWN_POINTS:
+            return _limits_of_points(promise, users)
         return [
             f"What all {users} of a group have in common: if all were at a clinic, the release says so of each.",
             f"Not all {users} of a group were in each of its boxes: only that one of them was is certain.",
@@ -39,7 +41,9 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
             f"Someone who knows that one of the {users} is in a group knows the whole path of the group.",
         ]
     limits = []
-    if promise["unit"] == "trip":
+    if promise["unit"] == COUNTED_PERSON:
+        limits.append("Persons whom the table counts twice: k holds where each person is counted once.")
+    elif promise["unit"] == TRIP:
         limits.append("Persons: k counts trips here, and one person may have made all trips of a flow.")
     else:
         limits.append("Shares within a crowd: few of the travelers of a flow may have made most of its trips.")
@@ -58,6 +62,16 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
     if "weight" in promise:
         limits.append("Extreme weights: a person who stands for far more people than others can be recognized by it.")
     return limits
+
+
+def _limits_of_points(promise: Mapping[str, Json], users: str) -> list[str]:
+    more = f"More than {promise['known_points']} points: they may fit one trajectory alone, which tells where else"
+    return [
+        f"{more} one of the {users} was.",
+        f"What all {users} have in common whom known points fit: if all were at a clinic, the release says so of each.",
+        "Places that somebody is known not to have been at, and how often somebody was at a place.",
+        f"Two releases of the same {users} can be compared with each other.",
+    ]
 
 
 def users_of(manifest: Mapping[str, Json]) -> str:
@@ -96,7 +110,7 @@ def credits_of(manifest: Mapping[str, Json]) -> list[str]:
 
 def _limits_of_noise(promise: Mapping[str, Json]) -> list[str]:
     limits = []
-    if promise["unit"] == "trip":
+    if promise["unit"] == TRIP:
         limits.append("Persons with many trips: one trip is protected, so n trips are protected at n times epsilon.")
     limits += [
         "What is true of the population as a whole: that many people go somewhere is no secret here.",
@@ -112,9 +126,13 @@ def command(manifest: Mapping[str, Json]) -> str:
     """
     options, promise = manifest["options"], manifest["promise"]
     if manifest["format"] == Kind.TRAJECTORIES.format:
-        return " ".join(["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(options)])
+        return " ".join(
+            ["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(manifest)]
+        )
     parts = ["flowveil anonymize INPUT -o DIR", *_where(options), f"--method {shlex.quote(str(manifest['method']))}"]
-    if promise["unit"] != "trip":
+    if promise["unit"] == COUNTED_PERSON:
+        parts.append("--counts persons")
+    elif promise["unit"] != TRIP:
         parts.append(_option("unit", promise["unit"]))
     names = {
         "weight": "weight",
@@ -170,21 +188,13 @@ def _where(options: Mapping[str, Json]) -> list[str]:
     return parts
 
 
-def _trajectories(options: Mapping[str, Json]) -> list[str]:
-    shown = (
-        "bbox",
-        "step",
-        "caps",
-        "weights",
-        "cut_into",
-        "timezone",
-        "min_samples",
-        "variant",
-        "max_extent",
-        "max_duration",
-        "min_support",
-    )
-    typed = [_option(name.replace("_", "-"), options[name]) for name in shown if options.get(name) is not None]
+def _trajectories(manifest: Mapping[str, Json]) -> list[str]:
+    options, method = manifest["options"], manifest["method"]
+    grid = ("bbox", "step", "caps", "weights", "cut_into", "timezone", "min_samples")
+    groups = ("variant", "max_extent", "max_duration", "min_support", "known_points", "max_suppression", "blocks")
+    names = [name for name in (*grid, *groups) if options.get(name) is not None]
+    typed = [_option(name.replace("_", "-"), options[name]) for name in names]
+    typed = typed if method == "glove" else [_option("method", method), *typed]
     return [*typed, *(["--no-reshape"] if options.get("reshape") is False else [])]
 
 

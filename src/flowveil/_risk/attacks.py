@@ -9,6 +9,7 @@ from flowveil._risk.absence import find_absence
 from flowveil._risk.dominance import find_dominance
 from flowveil._risk.exact import find_exact
 from flowveil._risk.homogeneity import find_homogeneity
+from flowveil._risk.known_points import find_known_points
 from flowveil._risk.membership import find_membership
 from flowveil._risk.minimality import find_minimality
 from flowveil._risk.recovery import find_recovery
@@ -46,6 +47,7 @@ ATTACKS = (
     Attack("recovery", "Can movements be followed from step to step?", _FLOWS, find_recovery, needs_truth=True),
     Attack("membership", "Can it be told that somebody is in the data?", _FLOWS, find_membership,
            needs_truth=True, slow=True),
+    Attack("points", "Do a few known points single a path out?", _PATHS, find_known_points, needs_truth=True),
     Attack("support", "Is a place of a path that of one user?", _PATHS, find_support, needs_truth=True),
     Attack("absence", "Does a missing flow tell of a group, beside totals?", _FLOWS, find_absence),
     Attack("dominance", "Does one person make up a flow?", _FLOWS, find_dominance, needs_truth=True),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import read_audit, remembered
+from flowveil._folder import NO_COLUMN, read_audit, remembered
 from flowveil._release import anonymize, recount
 from flowveil._risk.finding import HOLDS, TELLS, Finding
 from flowveil._risk.holding import Known
@@ -46,7 +46,7 @@ def find_membership(case: Case) -> Finding | None:
     manifest = case.files.manifest
     promise = manifest["promise"]
     cannot = "areas_from" in manifest["options"] or ("sensitive_tiles" in promise and case.sensitive is None)
-    if promise["unit"] == "trip" or cannot:
+    if promise["unit"] in NO_COLUMN or cannot:
         return None
     shadows = Shadows(case)
     targets = shadows.most_unique()[:_TARGETS]

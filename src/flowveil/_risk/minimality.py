@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._folder import ELSEWHERE, FLOWS, REMAINDER, TOTAL, read_audit, remembered
+from flowveil._folder import ELSEWHERE, FLOWS, NO_COLUMN, REMAINDER, TOTAL, read_audit, remembered
 from flowveil._risk.divisions import grid_divisions
 from flowveil._risk.finding import HOLDS, TELLS, Finding
 from flowveil._risk.true_parts import TrueParts
@@ -108,14 +108,15 @@ def _applies(manifest: Mapping[str, Json]) -> bool:
     """Whether the method divides wherever that is free, by tests of the crowd alone."""
     options, promise = manifest["options"], manifest["promise"]
     loss = options.get("method_options", {}).get("loss", _SMALLER_IS_FINER[0])
+    keeps_safe = options.get("method_options", {}).get("keep_safe", False)
     others = ("k_weight", "min_tiles", "max_share", "sensitive_tiles", "shapes")  # other tests, which a part may fail
     return (
         manifest["method"] in (_MOSAIC, _NESTED)
         and loss in _SMALLER_IS_FINER
         and "areas_from" not in options
         and not any(name in promise for name in others)
-        # Remainders of persons are mended after the best were found.
-        and not ("remainders" in promise and promise["unit"] != "trip")
+        # Remainders of persons are mended after the best were found, and others are whole but for pairs that were kept.
+        and not ("remainders" in promise and (promise["unit"] not in NO_COLUMN or keeps_safe))
     )
 
 

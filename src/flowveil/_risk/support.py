@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from flowveil._errors import InputError
-from flowveil._folder import remembered
+from flowveil._folder import KNOWN_POINTS, remembered
 from flowveil._risk.finding import BREAKS, HOLDS, TELLS, Finding
 from flowveil._trajectories import first_days, read_release
 from flowveil._trips import Trips, open_samples
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 _FUZZ = 1e-9  # degrees: points on an edge may be rounded to either side
 
 
-def find_support(case: Case) -> Finding:
+def find_support(case: Case) -> Finding | None:
     """Count the samples in which fewer than k of their users were seen, from raw rows and the members file."""
     release = read_release(case.folder)
     promise = release.manifest["promise"]
+    if promise["kind"] == KNOWN_POINTS:  # trajectories of single users: what they share is in the attack on points
+        return None
     k, least = promise["k"], promise.get("min_support", 1)
     support = count_support(case, release)
     sizes = release.trajectories["size"].to_numpy()
@@ -55,11 +57,7 @@ def find_support(case: Case) -> Finding:
 
 def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
     """Return by published sample how many of its users have a raw row in its box and time span."""
-    if case.trips is None or isinstance(case.trips, Trips):
-        raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
-    story = remembered(release.audit)
-    where = case.where or story.where
-    samples = open_samples(case.trips, case.columns or story.columns, where, towers=story.towers).read()
+    samples = read_samples(case, release)
     west, south, east, north = release.manifest["options"]["bbox"]
     inside = (west <= samples.lon) & (samples.lon <= east) & (south <= samples.lat) & (samples.lat <= north)
     table = release.trajectories
@@ -67,7 +65,7 @@ def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
     low = [table[name].to_numpy() for name in ("lon0", "lat0")]
     high = [table[name].to_numpy() for name in ("lon1", "lat1")]
     begin, end = (table[name].cast(pa.int64()).to_numpy() for name in ("t0", "t1"))
-    owner, listed = _owners(samples, release)
+    owner, listed = find_owners(samples, release)
     support = np.zeros(len(group), np.int64)
     order = np.argsort(owner, kind="stable")
     order = order[inside[order]]
@@ -83,7 +81,16 @@ def count_support(case: Case, release: TrajectoryRelease) -> IntArray:
     return support
 
 
-def _owners(samples: Samples, release: TrajectoryRelease) -> tuple[IntArray, IntArray]:
+def read_samples(case: Case, release: TrajectoryRelease) -> Samples:
+    """Read the samples that a release was made from, or raise if they were not given."""
+    if case.trips is None or isinstance(case.trips, Trips):
+        raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
+    story = remembered(release.audit)
+    where = case.where or story.where
+    return open_samples(case.trips, case.columns or story.columns, where, towers=story.towers).read()
+
+
+def find_owners(samples: Samples, release: TrajectoryRelease) -> tuple[IntArray, IntArray]:
     """Return whose each row is, a user's or a user's period's, and by these the group, -1 for none."""
     members, options = release.members, release.manifest["options"]
     days = np.zeros(len(samples.user), np.int64)

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray, IntArray
 
 FRACTIONS = 50
-FIRST_RADIUS = 1_000.0  # meters: half of the disc that members are moved into
 _GROWTH = 1.5
-_MOST_TRASH = 0.10
 
 
 def resample(points: FloatArray, first: float, last: float) -> FloatArray:
@@ -28,19 +26,20 @@ def distances(one: FloatArray, others: FloatArray, speed: float) -> FloatArray:
     return mean
 
 
-def cluster(shapes: FloatArray, k: int, speed: float) -> tuple[list[IntArray], IntArray]:
-    """Return clusters (the pivot first) of at least k, and the trash: at most 10 %, the radius growing until then.
+def cluster(
+    shapes: FloatArray, k: int, speed: float, radius: float, most_trash: float
+) -> tuple[list[IntArray], IntArray]:
+    """Return clusters (the pivot first) of at least k, and the trash: at most a share, the radius growing until then.
 
-    shapes: resampled trajectories. With fewer than k of them everything is trash.
+    shapes: resampled trajectories. With fewer than k of them everything is trash. radius: the first one, in meters.
     """
     if len(shapes) < k:
         return [], np.arange(len(shapes))
     apart = np.stack([distances(shape, shapes, speed) for shape in shapes])
     middle = distances(shapes.mean(axis=0), shapes, speed)
-    radius = FIRST_RADIUS
     while True:
         clusters, trash = _attempt(apart, middle, k, radius)
-        if len(trash) <= _MOST_TRASH * len(shapes):
+        if len(trash) <= most_trash * len(shapes):
             return clusters, trash
         radius *= _GROWTH
 

@@ -11,12 +11,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from flowveil._charts import distributions_svg
+from flowveil._charts import distributions_svg, scatter_svg
 from flowveil._errors import InputError
 from flowveil._folder import remembered
 from flowveil._options import parse_timezone, parse_whole
-from flowveil._trajectories.figures import quantiles
+from flowveil._trajectories.distortion import distortion
+from flowveil._trajectories.figures import EVALUATION_UNITS, quantiles
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.properties import PROPERTIES, by_frequency, correlate, measure_properties, stretch_to_others
 from flowveil._trajectories.read import Trajectories, read_trajectories
 from flowveil._trajectories.release import read_release
 from flowveil._trajectories.support import find_held
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._engine import Readable
-    from flowveil._trajectories.figures import Counts, EvaluationFigures, Unicity
+    from flowveil._trajectories.figures import Counts, Distortion, EvaluationFigures, Frequency, Unicity
     from flowveil._trajectories.grid import Grid
     from flowveil._trajectories.release import TrajectoryRelease
 
@@ -46,15 +48,27 @@ class TrajectoryEvaluation:
     (10, 6)
     """
 
-    PICTURES: ClassVar = tuple(f"{name}.svg" for name in ("extent", "duration", "finer-space", "finer-time", *TASKS))
+    PICTURES: ClassVar = tuple(
+        f"{name}.svg"
+        for name in (
+            *("extent", "duration", "finer-space", "finer-time"),
+            *TASKS,
+            *(f"stretch-{name}" for name in PROPERTIES),
+            "frequency",
+        )
+    )
     counts: Counts
     extent: FloatArray  # longer edge of the box of each published sample, once for each user, meters
     duration: FloatArray  # minutes
     position_error: FloatArray  # kept original to the middle of its box, meters
     time_error: FloatArray  # kept original to the middle of its time span, minutes
+    distortion: Distortion  # as the older methods measure it; a sample is moved to the middle of its box
     finer: dict[str, FloatArray]  # by threshold: each user's share of samples at least as fine
     tasks: dict[str, FloatArray]  # by task: one error a user
     unicity: Unicity
+    frequency: dict[str, Frequency]  # figure 19: accuracy by samples an hour
+    properties: dict[str, FloatArray]  # figure 20: of each released trajectory
+    stretch: FloatArray  # of each, the mean to the others of its group
 
     def figures(self) -> EvaluationFigures:
         """Return everything as numbers.
@@ -68,16 +82,20 @@ class TrajectoryEvaluation:
             "duration": quantiles(self.duration),
             "position_error": quantiles(self.position_error),
             "time_error": quantiles(self.time_error),
+            "distortion": self.distortion,
             "finer": {name: quantiles(values) for name, values in self.finer.items()},
             "tasks": {name: quantiles(values) for name, values in self.tasks.items()},
             "unicity": self.unicity,
+            "frequency": self.frequency,
+            "correlations": correlate(self.properties, self.stretch),
+            "units": EVALUATION_UNITS,
         }
 
     def pictures(self) -> dict[str, str]:
         """Return SVG documents by file name.
 
         >>> len(fv.trajectories.evaluate("paths", "samples.parquet").pictures())
-        10
+        15
         """
         space = {name: values for name, values in self.finer.items() if name.endswith(" m")}
         time = {name: values for name, values in self.finer.items() if name.endswith(" min")}
@@ -91,6 +109,17 @@ class TrajectoryEvaluation:
         }
         for name, meaning in TASKS.items():
             pictures[f"{name}.svg"] = distributions_svg(name, meaning, {"users": self.tasks[name]}, logarithmic=True)
+        known = correlate(self.properties, self.stretch)
+        for name, meaning in PROPERTIES.items():
+            said = "correlation none" if known[name] is None else f"correlation {known[name]:.2f}"
+            axes = (meaning, "stretch to others of the group")
+            pictures[f"stretch-{name}.svg"] = scatter_svg(
+                f"stretch by {name}", axes, self.properties[name], self.stretch, said
+            )
+        axes = ("samples an hour", "mean duration of samples, minutes")
+        pictures["frequency.svg"] = scatter_svg(
+            "duration by sampling frequency", axes, self.properties["frequency"], self.properties["duration"]
+        )
         return pictures
 
 
@@ -202,6 +231,8 @@ def measure(
         kept_rows += int(trajectories.rows[own][kept].sum())
     fine = {f"{limit:,} m": _finer(extents, group_of, limit) for limit in _SPACE_THRESHOLDS}
     fine |= {f"{limit} min": _finer(durations, group_of, limit) for limit in _TIME_THRESHOLDS}
+    properties = measure_properties(trajectories)
+    properties["duration"] = np.array([np.nan if group < 0 else durations[group].mean() for group in group_of.tolist()])
     rows = int(trajectories.rows.sum())
     lengths = np.array([box.shape[1] for box in groups])
     return TrajectoryEvaluation(
@@ -218,9 +249,18 @@ def measure(
         duration=np.concatenate([np.tile(part, size) for part, size in zip(durations, sizes.tolist(), strict=True)]),
         position_error=np.concatenate(places),
         time_error=np.concatenate(moments),
+        distortion=distortion(
+            np.concatenate(places),
+            len(trajectories.t) - sum(map(len, places)),
+            sizes.tolist(),
+            int((group_of < 0).sum()),
+        ),
         finer=fine,
         tasks={name: np.array([errors[name] for errors in tasks]) for name in TASKS},
         unicity=unicity(trajectories, groups, group_of, k, seed),
+        frequency=by_frequency(properties["frequency"], group_of, extents, durations),
+        properties={name: values[group_of >= 0] for name, values in properties.items()},
+        stretch=stretch_to_others(trajectories, group_of)[group_of >= 0],
     )
 
 
@@ -230,10 +270,14 @@ def _meters(grid: Grid, t: FloatArray | IntArray, x: FloatArray | IntArray, y: F
 
 
 def _home(trajectories: Trajectories, user: int, box: IntArray) -> tuple[IntArray, int]:
-    """Return the first published sample that each of a user's samples lies in, or -1; and in how many the user is."""
+    """Return the published sample that each of a user's samples lies in, or -1; and in how many the user is.
+
+    Where samples overlap and several hold one, that is the shortest of them, and the first of equally short ones.
+    """
     own, spots = find_held(trajectories, user, box)
     home = np.full(int(np.diff(trajectories.start[user : user + 2])[0]), -1)
-    home[own[::-1]] = spots[::-1]
+    best = np.lexsort((-spots, box[0, spots] - box[1, spots]))  # the shortest and first is put in last
+    home[own[best]] = spots[best]
     return home, len(np.unique(spots))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError
 from flowveil._options import check_flag, parse_wholes
-from flowveil._trajectories.figures import quantiles
+from flowveil._trajectories.figures import GAP_UNITS, quantiles
 from flowveil._trajectories.glove import choose_kernel
 from flowveil._trajectories.periods import split
 from flowveil._trajectories.pool import Pool
@@ -71,6 +71,7 @@ class Gap:
                 name: quantiles(values) | {"anonymous": float((values == 0).mean())}
                 for name, values in self.generalized.items()
             },
+            "units": GAP_UNITS,
         }
 
     def pictures(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.read import Trajectories
 
 VARIANTS = ("strict", "absorb", "loose")
-_NO_LIMIT = 2**62
+NO_LIMIT = 2**62
 # Pairs that are tried out to choose a kernel; the least time of several tries is hardly disturbed by other work.
 _TRIED_PAIRS = 50
 _TRIED_LOOKS = 10**6
@@ -37,11 +37,13 @@ class Group:
 
 @dataclass(eq=False)
 class Grouping:
-    """The groups that GLOVE makes, and what it left out."""
+    """The groups that a method makes, and what it left out."""
 
     groups: list[Group] = field(default_factory=list)
     suppressed_users: list[int] = field(default_factory=list)  # ranks
+    left_users: list[int] = field(default_factory=list)  # those of them whom nobody was left for
     merges: list[tuple[float, int, int]] = field(default_factory=list)  # stretch and ids, in the order they were made
+    price: float | None = None  # of a sample, where samples were chosen by what they earn
 
 
 @dataclass(eq=False)
@@ -74,6 +76,38 @@ def glove(
     memory: bytes for a triangular matrix of stretches; if it does not fit, or by default, lists of neighbors are kept,
     which are mostly faster. The result is the same.
     """
+    grouping = merge_users(
+        trajectories,
+        k,
+        variant,
+        max_extent=max_extent,
+        max_duration=max_duration,
+        reshape=reshape,
+        memory=memory,
+        tell=tell,
+    )
+    check_any(grouping)
+    return grouping
+
+
+def check_any(grouping: Grouping) -> None:
+    """Raise unless there is a group."""
+    if not grouping.groups:
+        raise PromiseError("no group of k users has a sample left", "raise the suppression thresholds or lower k")
+
+
+def merge_users(
+    trajectories: Trajectories,
+    k: int,
+    variant: str = "strict",
+    *,
+    max_extent: int | None = None,
+    max_duration: int | None = None,
+    reshape: bool = True,
+    memory: int | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Grouping:
+    """Group users as `glove` does; there may be no group."""
     parse_choice(variant, "variant", VARIANTS)
     k = parse_users(k)
     if len(trajectories) < k:
@@ -92,7 +126,7 @@ def glove(
 
 
 def _most(max_extent: int | None, max_duration: int | None) -> IntArray:
-    given = [_NO_LIMIT if limit is None else limit for limit in (max_extent, max_duration)]
+    given = [NO_LIMIT if limit is None else limit for limit in (max_extent, max_duration)]
     if min(given) < 1:
         raise InputError("a suppression threshold is smaller than the grid's step", "give a larger threshold")
     return np.array(given, np.int64)
@@ -185,13 +219,12 @@ class _Run:
         if self.variant == "absorb" and left and self._absorb(left[0], finished):
             left = []
         for group in left:
-            self.grouping.suppressed_users += self.crowds.pop(group).members.tolist()
+            self.grouping.left_users += self.crowds.pop(group).members.tolist()
+        self.grouping.suppressed_users += self.grouping.left_users
         offset = np.repeat(self.pool.origin, 2)[:, None]
         for group, crowd in sorted(self.crowds.items()):
             self.grouping.groups.append(Group(crowd.members, self.pool.get(group) + offset))
         self.grouping.suppressed_users.sort()
-        if not self.grouping.groups:
-            raise PromiseError("no group of k users has a sample left", "raise the suppression thresholds or lower k")
 
     def _absorb(self, left: int, finished: list[int]) -> bool:
         """Merge a group with the nearest finished one that does not lose users by it; whether there is one."""

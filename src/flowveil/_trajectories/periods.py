@@ -54,6 +54,18 @@ def first_days(time: IntArray, cut_into: str, timezone: str) -> IntArray:
     return found
 
 
+def check_steps(trajectories: Trajectories) -> None:
+    """Raise if a step of time lies in two periods: boxes of one would overlap those of the other."""
+    if trajectories.periods is None:
+        return
+    steps = np.stack([trajectories.t, np.repeat(trajectories.periods, np.diff(trajectories.start))])
+    if len(np.unique(steps, axis=1)[0]) > len(np.unique(trajectories.t)):
+        raise InputError(
+            f"a step of {trajectories.grid.minutes} minutes lies in two {trajectories.cut_into}s",
+            "give a shorter --step, by which midnight is a multiple in the time zone",
+        )
+
+
 def split(trajectories: Trajectories) -> Iterator[tuple[IntArray, Trajectories]]:
     """Return for each period the ranks of its trajectories, and these alone; all at once if they were not cut."""
     if trajectories.periods is None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +29,9 @@ from flowveil._reading import Readable
 from flowveil._register import enter
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.known_points import check_points
+from flowveil._trajectories.manifest import is_complete, make_manifest
+from flowveil._trajectories.options import KM
 from flowveil._trajectories.support import find_held
 
 if TYPE_CHECKING:
@@ -37,16 +39,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
-    from flowveil._folder import Description, Promise, Settings
     from flowveil._places import ZonesLike
     from flowveil._register import NewEntry
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.read import Trajectories
 
-_THRESHOLDS = ("max_extent", "max_duration", "min_support")  # options by which samples are suppressed
-_GRID = ("projection", "parallel", "step", "bbox")  # settings that every grid has
+_THRESHOLDS = ("max_extent", "max_duration", "min_support", "known_points")  # options that may suppress samples
+_SIGN = np.uint64(1 << 63)
 AUDIT_FORMAT = "flowveil-trajectories-audit/1"
-_ABSENCE = "Users and samples that are not listed were not seen, or were suppressed."
 
 _TIMES = pa.timestamp("us", tz="UTC")
 _KINDS: dict[str, pa.DataType] = {
@@ -129,12 +129,15 @@ class TrajectoryRelease(Readable):
 def make_release(
     trajectories: Trajectories,
     grouping: Grouping,
-    options: dict[str, str | int | bool],
+    method: str,
+    options: dict[str, str | int | float | bool],
     k: int,
     description: dict[str, str] | None = None,
 ) -> TrajectoryRelease:
     """Turn groups of users into a release; groups are numbered by what they publish, not by who is in them."""
-    if any(len(group.members) < k for group in grouping.groups):
+    if method == KM:
+        check_points(grouping, k, int(options["known_points"]))
+    elif any(len(group.members) < k for group in grouping.groups):
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
     if any(len({trajectories.users[rank] for rank in group.members}) < len(group.members) for group in grouping.groups):
         raise PromiseError("a group counts a user twice", "this is a bug: please report it")
@@ -143,21 +146,29 @@ def make_release(
     group_of = np.full(len(trajectories), -1)
     for number, group in enumerate(groups):
         group_of[group.members] = number
+    complete = is_complete(method, options)
     least = int(options.get("min_support", 1))
     kept, support = _coverage(trajectories, [group.samples for group in groups], group_of, least)
+    if complete and any((seen < len(group.members)).any() for seen, group in zip(support, groups, strict=True)):
+        raise PromiseError("a member was not seen in a sample of the group", "this is a bug: please report it")
     table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups], support)
-    thresholds = any(name in options for name in _THRESHOLDS)
+    thresholds = complete or any(name in options for name in _THRESHOLDS)
     rows = np.bincount(trajectories.owner, trajectories.rows, minlength=len(trajectories)).astype(np.int64)
     if not kept[group_of >= 0].all():
         raise PromiseError(
             "a user would be counted in a group without a sample there", "this is a bug: please report it"
+        )
+    if (rows - kept).sum() > float(options.get("max_suppression", 1)) * rows.sum() + 1e-6:
+        raise PromiseError(
+            f"{1 - kept.sum() / rows.sum():.1%} of samples would be suppressed, more than is allowed",
+            "raise max_suppression, lower k or known_points, or cut into longer periods",
         )
     if not thresholds and (kept < rows)[group_of >= 0].any():
         raise PromiseError("samples of a member would be lost", "this is a bug: please report it")
     members = _members(trajectories, group_of, kept, rows - kept)
     return TrajectoryRelease(
         table,
-        _manifest(trajectories, options, k, description or {}),
+        make_manifest(trajectories, method, options, k, description or {}),
         members,
         _audit(trajectories, grouping, int(kept.sum()), _unsupported(table)),
     )
@@ -185,8 +196,10 @@ def read_release(path: str | Path) -> TrajectoryRelease:
 
 
 def _content(grouping: Grouping, number: int) -> tuple[object, ...]:
+    """Return what a group is sorted by: its samples, in bytes that compare as their numbers do, then its members."""
     group = grouping.groups[number]
-    return group.samples.T.tolist(), len(group.members), group.members.tolist()
+    samples = np.ascontiguousarray(group.samples.T).view(np.uint64) ^ _SIGN
+    return samples.astype(">u8").tobytes(), len(group.members), group.members.tolist()
 
 
 def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int], support: list[IntArray]) -> pa.Table:
@@ -233,64 +246,6 @@ def _check_presence(seen: list[IntArray], least: int) -> None:
         raise PromiseError(f"a sample would be published in which {who} seen", "this is a bug: please report it")
 
 
-def _manifest(
-    trajectories: Trajectories, options: dict[str, str | int | bool], k: int, description: dict[str, str]
-) -> Manifest:
-    promise: Promise = {
-        "kind": "k-anonymity",
-        "k": k,
-        "unit": "user",
-        "records": "trajectories",
-        "samples": "generalized",
-    }
-    asked = cast("Promise", {name: options[name] for name in _THRESHOLDS if name in options})
-    promise |= asked
-    settings = trajectories.grid.settings()
-    settings = (
-        {name: settings.pop(name) for name in _GRID} | {"min_samples": trajectories.min_samples} | options | settings
-    )
-    if options.get("reshape") is False:
-        promise["spans"] = "overlapping"
-    if trajectories.cut_into is not None and trajectories.timezone is not None:
-        promise["cut_into"] = trajectories.cut_into
-        settings |= {"cut_into": trajectories.cut_into, "timezone": trajectories.timezone}
-    manifest: Manifest = {
-        "format": Kind.TRAJECTORIES.format,
-        "software": f"flowveil {version('flowveil')}",
-        "method": "glove",
-        "options": cast("Settings", settings),
-        "promise": promise,
-        "promise_text": promise_text(promise, description.get("unit_label", "users")),
-        "absence": _ABSENCE,
-    }
-    if description:
-        manifest["description"] = cast("Description", description)
-    return manifest
-
-
-def promise_text(promise: Promise, label: str = "users") -> str:
-    """Say the promise in plain words; label: what users are."""
-    least = promise.get("min_support", 1)
-    seen = f"one of its {label} was" if least == 1 else f"{least} of its {label} were"
-    text = (
-        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
-        f"In every box and time span of a trajectory at least {seen} seen; "
-        "not all of them need to have been, and its support says how many were. "
-    )
-    period = promise.get("cut_into")
-    if period is None:
-        text += "Nobody's samples are in two trajectories."
-    else:
-        text += (
-            f"Trajectories are cut into {period}s, and all of this holds for each {period} by itself: "
-            f"nobody's samples of a {period} are in two trajectories, no trajectory counts anybody twice, "
-            f"and nothing tells which trajectories of different {period}s are of the same {label}."
-        )
-    if promise.get("spans") == "overlapping":
-        text += " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
-    return text
-
-
 def _members(trajectories: Trajectories, group_of: IntArray, kept: IntArray, suppressed: IntArray) -> pa.Table:
     members = pa.table(
         {
@@ -331,4 +286,5 @@ def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupporte
         "largest_group": max(sizes),
         "unsupported": unsupported,
         "notes": list(trajectories.notes),
+        **({} if grouping.price is None else {"price": grouping.price}),
     }

@@ -83,13 +83,13 @@ def count_trips(
         if max(usable_trips, all_weight) > _LARGEST_SUM:
             raise InputError("the sums of counts or weights pass 64 bits", "use smaller counts or weights")
         if seen.unit is not None:
-            persons.add(seen.unit, flow, seen.weight)
+            persons.add(seen.unit, flow, None if request.weighs_trips else seen.weight)
     distinct, crowd = persons.count(flows_total) if request.unit else (None, weight)
     return Counts(
         trips=trips,
         persons=distinct,
         weight=weight if request.weight else None,
-        crowd_weight=crowd if request.weight else None,
+        crowd_weight=crowd if request.weight and not request.weighs_trips else None,
         usable_trips=usable_trips,
         rows=rows,
         most=persons.most(flows_total) if shares else None,

@@ -44,7 +44,7 @@ class Crowds:
 
         trips = column("count").astype(np.int64) if request.count else np.ones(len(rows), np.int64)
         weight = np.zeros(len(rows), np.int64)
-        if request.weight:
+        if request.weight and not request.weighs_trips:  # otherwise a person would come once for each weight
             weight = whole_millionths(column("weight"), request.weight)
         person = np.full(len(rows), NONE, np.int64)
         if request.unit:

@@ -62,6 +62,11 @@ def make_request(trips: Trips, options: Options, promise: Promise, zones: ZoneTa
             f"the input is already counted (column {count!r}), but the release counts persons or weights",
             "verify against the single trips, or say that the column is no count with --columns count=",
         )
+    if promise.counted_persons and not count:
+        raise InputError(
+            "the release counts the persons of a table that is already counted, and the input has no column of counts",
+            "name it with --columns count=COLUMN",
+        )
     return Request(
         source=trips.source,
         columns={name: trips.columns[name] for name in names},
@@ -69,6 +74,7 @@ def make_request(trips: Trips, options: Options, promise: Promise, zones: ZoneTa
         count=count,
         unit=promise.unit,
         weight=promise.weight,
+        weighs_trips=promise.weighs_trips,
         time=_time_column(trips) if options.time_levels else None,
         by=options.by,
         reading=trips.reading,

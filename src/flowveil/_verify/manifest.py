@@ -24,6 +24,7 @@ KEYS = ("format", "software", "method", "options", "promise", "promise_text", "a
 _PROMISE_KEYS = ("kind", "k", "unit", "volumes", "areas")
 _MORE_PROMISE_KEYS = (
     "weight",
+    "trip_weight",
     "k_weight",
     "min_tiles",
     "max_share",
@@ -42,6 +43,7 @@ _MORE_PROMISE_KEYS = (
 _SOFTWARE = r"flowveil [0-9]{1,3}(\.[0-9]{1,3}){2}[0-9a-z.+]{0,20}"  # a version as Python packages write it
 _LARGEST_WHOLE = 2**62
 _TRIP = "trip"  # the unit of a release that counts trips, not persons
+_COUNTED = "counted person"  # and of one that adds up the persons of a table, each of whom is counted once
 _AUTO = "auto"  # in place of a number that would come from the data
 _MILLION = 1_000_000
 
@@ -51,14 +53,16 @@ class Promise:
     """The promise as data."""
 
     k: int
-    unit: str | None  # column of persons; None: trips are counted
+    unit: str | None  # column of persons; None: trips are counted, or persons in a table
     exact: bool  # volumes are exact, but for rounding; otherwise lower bounds
-    weight: str | None
+    weight: str | None  # column of weights, of persons or of trips
     k_weight: Fraction | None  # also None where it is k times the mean weight
     min_tiles: int
     max_suppression: float | None
+    counted_persons: bool = False  # trips are persons: the input counts each of them once
     rectangles: bool = False  # areas are rectangles, not nodes of a hierarchy
     overlapping: bool = False  # they may overlap: a private assignment says which flow counts a trip
+    weighs_trips: bool = False  # a person may have several weights, and they are no part of the tests
     mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
@@ -79,7 +83,7 @@ class Promise:
     @property
     def counted(self) -> str:
         """What k counts."""
-        return "trips" if self.unit is None else "persons"
+        return "trips" if self.unit is None and not self.counted_persons else "persons"
 
     @property
     def least_weight(self) -> int:
@@ -141,20 +145,18 @@ def _promise(promise: Json) -> Promise:
     _check_margins(promise)
     if promise.get("shapes", "rectangles") != "rectangles":
         raise broken("'shapes' of the promise is not rectangles")
-    weight = promise.get("weight")
-    if "weight" in promise:
-        _name(weight, "weight")
-    if "k_weight" in promise and weight is None:
-        raise broken("the promise has k_weight without weight")
     unit = _name(promise["unit"], "unit")
+    weight = _weight(promise, unit)
     return Promise(
         k=_whole(promise["k"], "k"),
-        unit=None if unit == _TRIP else unit,
+        unit=None if unit in (_TRIP, _COUNTED) else unit,
+        counted_persons=unit == _COUNTED,
         exact=promise["volumes"] != "lower-bound",
         rounding=promise.get("rounding", 1),
         cell_key=promise.get("cell_key", 0),
         protect_margins="protect_margins" in promise,
         weight=weight,
+        weighs_trips="trip_weight" in promise,
         k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
         mean_weight=promise.get("k_weight") == _AUTO,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
@@ -169,6 +171,16 @@ def _promise(promise: Json) -> Promise:
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
+
+
+def _weight(promise: Json, unit: str) -> str | None:
+    """Return the column of weights, if there is one."""
+    names = [name for name in ("weight", "trip_weight") if name in promise]
+    if len(names) > 1 or ("trip_weight" in names and unit == _TRIP):
+        raise broken("the promise has weights of trips beside weights of persons, or without persons")
+    if "k_weight" in promise and names != ["weight"]:
+        raise broken("the promise has k_weight without weight")
+    return _name(promise[names[0]], names[0]) if names else None
 
 
 def _check_remainders(promise: Json) -> None:
@@ -218,7 +230,7 @@ def _positive(value: Json, key: str) -> Fraction:
 
 def _max_share(promise: Json, unit: str) -> Fraction:
     """Return the largest share of one person, or raise if it is promised where it cannot hold."""
-    if unit == _TRIP:
+    if unit in (_TRIP, _COUNTED):
         raise broken("the promise is about the share of one person, but has no unit")
     share = _positive(promise["max_share"], "max_share")
     if share >= 1:

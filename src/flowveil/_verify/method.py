@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NO_OPTIONS = object()  # stands for a manifest that has none
 _LARGEST = 10**15  # that an option may be
 _AREA_METHODS: dict[str, dict[str, type]] = {
-    "mosaic": {"time_weight": float, "budget": str},
+    "mosaic": {"time_weight": float, "keep_safe": bool, "budget": str},
     "nested": {"side": str, "budget": str},
     "crosscut": {"budget": str},
     "atg-dual": {"v_target": str, "one_target": bool},

@@ -111,7 +111,7 @@ class Persons:
         room[person[new]] = weight[new]
         if (room[person] != weight).any():
             raise InputError(
-                "a person has several weights", "a person has one weight; average it first, or leave out the unit"
+                "a person has several weights", "a person has one weight; average it first, or give weights of trips"
             )
         self._weight = room
 

@@ -17,8 +17,10 @@ from flowveil._folder import find_release, remembered
 from flowveil._report import CHECKED_REPORT, check_report, trajectories_content
 from flowveil._trips import open_samples
 from flowveil._verify.broken import broken
+from flowveil._verify.complete_support import check_everybody_seen, check_means
 from flowveil._verify.forest import NONE
 from flowveil._verify.results import TrajectoryVerification
+from flowveil._verify.shared_points import check_shared_points
 from flowveil._verify.trajectory_tables import Boxes, read_trajectory_tables
 from flowveil._verify.written import check_written, load_manifest
 
@@ -64,19 +66,19 @@ def verify_trajectories(
     _check_groups(tables, boxes)
     _check_edges(tables, boxes)
     _check_thresholds(tables, boxes)
+    if tables.known_points is not None:
+        check_shared_points(boxes, tables.k, tables.known_points)
     unsupported = _check_samples(tables, boxes, source.read())
     load_manifest(find_release(path))
     return TrajectoryVerification(
         checks=(
             "the folder holds the listed files, columns and keys, and nothing else",
-            f"every group has rows of at least {tables.k} users, and nobody is in two groups"
-            + ("" if tables.period is None else f" of one {tables.period}, or twice in one"),
+            _crowds_in_words(tables),
             "the samples of a group are "
             + ("" if tables.overlapping else "disjoint, ")
             + "in order, and on the edges of the grid",
             "every input row of a member is kept in a sample or counted as suppressed",
-            "every sample holds a kept row of "
-            + ("a member" if tables.min_support == 1 else f"at least {tables.min_support} members"),
+            f"every sample holds a kept row of {_support_in_words(tables)}",
             "every sample has the support that it says",
             "no sample is over a threshold",
             *((CHECKED_REPORT,) if check_report(path, trajectories_content, context) else ()),
@@ -90,12 +92,28 @@ def verify_trajectories(
     )
 
 
+def _crowds_in_words(release: TrajectoryTables) -> str:
+    alone = "nobody is in two groups" + ("" if release.period is None else f" of one {release.period}, or twice in one")
+    if release.known_points is None:
+        return f"every group has rows of at least {release.k} users, and {alone}"
+    return (
+        f"every set of at most {release.known_points} samples is in the trajectories of at least {release.k} users, "
+        f"different samples do not overlap, and {alone}"
+    )
+
+
+def _support_in_words(release: TrajectoryTables) -> str:
+    if release.known_points is not None or release.complete:
+        return "every member"
+    return "a member" if release.min_support == 1 else f"at least {release.min_support} members"
+
+
 def _check_groups(release: TrajectoryTables, boxes: Boxes) -> None:
     """Check that groups have one size, k or more, and as many members; and that nobody is in two."""
     if (boxes.size != boxes.sizes[boxes.group]).any():
         raise broken("a group has several sizes")
-    if (boxes.sizes < release.k).any():
-        raise broken(f"a group has fewer than {release.k} users")
+    if (boxes.sizes < release.least_users).any():
+        raise broken(f"a group has fewer than {release.least_users} users")
     users = release.members["user_id"].to_pylist()
     if None in users or len(set(listed := _listed(release))) != len(listed):
         raise broken("a user is listed twice")
@@ -135,13 +153,16 @@ def _check_edges(release: TrajectoryTables, boxes: Boxes) -> None:
 
 
 def _check_thresholds(release: TrajectoryTables, boxes: Boxes) -> None:
-    if release.max_duration is not None and ((boxes.t1 - boxes.t0) / _MINUTE > release.max_duration).any():
+    """Check the largest extent and duration of samples, and their means."""
+    minutes = (boxes.t1 - boxes.t0) / _MINUTE
+    if release.max_duration is not None and (minutes > release.max_duration).any():
         raise broken("a sample lasts longer than promised")
-    if release.max_extent is not None:
-        wide = np.radians(boxes.lon[1] - boxes.lon[0]) * _RADIUS * release.narrow
-        tall = (np.sin(np.radians(boxes.lat[1])) - np.sin(np.radians(boxes.lat[0]))) * _RADIUS / release.narrow
-        if (np.maximum(wide, tall) > release.max_extent + 1e-3).any():
-            raise broken("a box is larger than promised")
+    wide = np.radians(boxes.lon[1] - boxes.lon[0]) * _RADIUS * release.narrow
+    tall = (np.sin(np.radians(boxes.lat[1])) - np.sin(np.radians(boxes.lat[0]))) * _RADIUS / release.narrow
+    meters = np.maximum(wide, tall)
+    if release.max_extent is not None and (meters > release.max_extent + 1e-3).any():
+        raise broken("a box is larger than promised")
+    check_means(release.options, meters, minutes, boxes.size)
 
 
 def _check_samples(release: TrajectoryTables, boxes: Boxes, samples: Samples) -> float:
@@ -178,6 +199,10 @@ def _check_support(
         raise broken("nobody of its group was seen in a sample")
     if (most < release.min_support).any():
         raise broken(f"fewer than {release.min_support} users of its group were seen in a sample")
+    if release.complete:
+        check_everybody_seen(most, boxes.size)
+    if release.known_points is not None and (most < boxes.size).any():
+        raise broken("a user was not seen in a sample of the own trajectory")
     if (boxes.support < least).any() or (boxes.support > most).any():
         raise broken("the support of a sample is not the number of its users who were seen in it")
     return 1 - int(most.sum()) / int(boxes.size.sum())
@@ -222,7 +247,10 @@ def _check_kept(
         raise broken("a member's rows lie outside of the samples that should hold them")
     if (kept + suppressed != rows).any():
         raise broken("kept and suppressed rows of a user do not add up to the input")
+    if suppressed.sum() > release.max_suppression * rows.sum() + 1e-6:
+        raise broken(f"more than {release.max_suppression:.0%} of rows were left out")
     limited = release.max_extent is not None or release.max_duration is not None or release.min_support > 1
+    limited |= release.known_points is not None or release.complete
     if not limited and (kept[groups != NONE] != rows[groups != NONE]).any():
         raise broken("rows of a member are missing though no threshold was promised")
 
@@ -230,8 +258,8 @@ def _check_kept(
 def _check_people(release: TrajectoryTables, boxes: Boxes, person: IntArray, group: IntArray) -> None:
     """Count the users who are really there: user and group of each input row that lies in a sample of its group."""
     people = np.bincount(np.unique(np.stack([person, group]), axis=1)[1], minlength=len(boxes.sizes))
-    if (people < release.k).any():
-        raise broken(f"fewer than {release.k} users have a row in the samples of a group")
+    if (people < release.least_users).any():
+        raise broken(f"fewer than {release.least_users} users have a row in the samples of a group")
     if (people != boxes.sizes).any():
         raise broken("a group counts users who have no row in its samples")
 
@@ -245,8 +273,9 @@ def _locate(boxes: Boxes, group: IntArray, time: IntArray) -> tuple[IntArray, In
     begin = np.searchsorted(group[order], np.arange(len(boxes.first)))
     end = np.searchsorted(group[order], np.arange(len(boxes.first)), side="right")
     low, high = np.zeros(len(boxes.group), np.int64), np.zeros(len(boxes.group), np.int64)
+    last = np.append(boxes.first[1:], len(boxes.group)).tolist()
     for number, first in enumerate(boxes.first.tolist()):
-        samples = slice(first, np.append(boxes.first, len(boxes.group))[number + 1])
+        samples = slice(first, last[number])
         moments = time[order[begin[number] : end[number]]]
         low[samples] = begin[number] + np.searchsorted(moments, boxes.t0[samples])
         high[samples] = begin[number] + np.searchsorted(moments, boxes.t1[samples])

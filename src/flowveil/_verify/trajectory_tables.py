@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from flowveil._errors import InputError
 from flowveil._folder import AUDIT, MANIFEST, MEMBERS, REPORT, TRAJECTORIES, Kind, check_kind, find_release, read_json
 from flowveil._verify.broken import broken
+from flowveil._verify.complete_support import METERS, MINUTES, STEERING_OPTIONS, check_steering, read_amount
 from flowveil._verify.description import check_description
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
@@ -28,22 +29,17 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _FORMAT = "flowveil-trajectories/1"
-_METHOD = "glove"
+_METHODS = {"k-anonymity": ("glove", "gather"), "km-anonymity": ("km",)}  # by kind of promise
 _OPTIONS = ("projection", "parallel", "step", "bbox", "min_samples")
-_MORE_OPTIONS = (
-    "variant",
-    "max_extent",
-    "max_duration",
-    "min_support",
-    "reshape",
-    "caps",
-    "weights",
-    "cut_into",
-    "timezone",
-)
+_THRESHOLDS = ("max_extent", "max_duration", "min_support")
+_POINTS = ("known_points", "max_suppression")
+_GRID = ("caps", "weights", "cut_into", "timezone")
+_MORE_OPTIONS = ("variant", *_THRESHOLDS, "reshape", "blocks", *_POINTS, *STEERING_OPTIONS, *_GRID)
+_OF_GLOVE = {"variant", "min_support", "reshape", "blocks"}
 _PROMISE = ("kind", "k", "unit", "records", "samples")
-_MORE_PROMISE = ("max_extent", "max_duration", "min_support", "spans", "cut_into")
-_SAID = {"kind": "k-anonymity", "unit": "user", "records": "trajectories", "samples": "generalized"}
+_MORE_PROMISE = (*_THRESHOLDS, *_POINTS, "spans", "support", "cut_into")
+_MOST_KNOWN_POINTS = 6
+_SAID = {"unit": "user", "records": "trajectories", "samples": "generalized"}
 _PROJECTION = "Lambert cylindrical equal-area"
 _VARIANTS = ("strict", "absorb", "loose")
 _STEEPEST_PARALLEL = 80  # degrees
@@ -77,13 +73,34 @@ class TrajectoryTables:
 
     @property
     def k(self) -> int:
-        """The users that every group must have."""
+        """The users who must share a trajectory, or fit known points."""
         return int(self.manifest["promise"]["k"])
 
     @property
     def min_support(self) -> int:
         """The members that must have been seen in every sample."""
         return int(self.manifest["promise"].get("min_support", 1))
+
+    @property
+    def known_points(self) -> int | None:
+        """The points of a user that an attacker may know, None where whole trajectories are shared."""
+        points = self.manifest["promise"].get("known_points")
+        return None if points is None else int(points)
+
+    @property
+    def least_users(self) -> int:
+        """The users that every group must have."""
+        return self.k if self.known_points is None else 1
+
+    @property
+    def max_suppression(self) -> float:
+        """The largest share of rows that may be left out."""
+        return float(self.manifest["promise"].get("max_suppression", 1.0))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every member must have been seen in every sample."""
+        return bool(self.manifest["promise"].get("support") == "complete")
 
     @property
     def overlapping(self) -> bool:
@@ -116,12 +133,12 @@ class TrajectoryTables:
     @property
     def max_extent(self) -> float | None:
         """The longest side of a box in meters that is promised, None where nothing is that can be read."""
-        return _amount(self.manifest["promise"].get("max_extent"), {"m": 1, "km": 1000})
+        return read_amount(self.manifest["promise"].get("max_extent"), METERS)
 
     @property
     def max_duration(self) -> float | None:
         """The longest time span in minutes that is promised, None where nothing is that can be read."""
-        return _amount(self.manifest["promise"].get("max_duration"), {"min": 1, "h": 60, "d": 1440})
+        return read_amount(self.manifest["promise"].get("max_duration"), MINUTES)
 
 
 class Boxes:
@@ -140,14 +157,6 @@ class Boxes:
             raise broken("groups are not numbered from 0 and sorted")
         self.first: IntArray = np.flatnonzero(np.diff(self.group, prepend=-1))  # by group: its first sample
         self.sizes: IntArray = self.size[self.first]  # by group
-
-
-def _amount(text: Json, units: dict[str, int]) -> float | None:
-    """Return an amount like 15km, None if this is none."""
-    written = isinstance(text, str) and re.fullmatch(
-        rf"\s*([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)\s*({'|'.join(units)})\s*", text
-    )
-    return float(written[1]) * units[written[2]] if written else None
 
 
 def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
@@ -199,23 +208,42 @@ def _check_manifest(release: TrajectoryTables) -> None:
     asked = promise.get("min_support", 2)
     if promise.get("min_support") != options.get("min_support") or not _is_whole(asked, 2):
         raise broken("'min_support' of the promise is not a number of users, 2 or more, or the options have another")
+    _check_kind(release)
     _check_spans(release)
-    k = promise["k"]
     label = check_description(manifest, has_unit=True) or "users"
-    if not _is_whole(k, 2) or {name: promise[name] for name in _SAID} != _SAID:
-        raise broken("the promise is not a promise of k-anonymity")
-    if manifest["promise_text"] != trajectories_promise_in_words(
-        k, label, release.min_support, overlapping=release.overlapping, period=release.period
-    ):
+    if manifest["promise_text"] != trajectories_promise_in_words(promise, label):
         raise broken("'promise_text' of the manifest does not say what the promise says")
-    if manifest["method"] != _METHOD or manifest["absence"] != TRAJECTORIES_ABSENCE:
+    if manifest["method"] not in _METHODS[promise["kind"]] or manifest["absence"] != TRAJECTORIES_ABSENCE:
         raise broken("'method' or 'absence' of the manifest is not what the format says")
+
+
+def _check_kind(release: TrajectoryTables) -> None:
+    """Check what kind of promise it is, and that options say the same."""
+    options, promise = release.options, release.manifest["promise"]
+    if not _is_whole(promise["k"], 2) or {name: promise[name] for name in _SAID} != _SAID:
+        raise broken("the promise is not one about users and their trajectories")
+    of_points = promise["kind"] == "km-anonymity"
+    if promise["kind"] not in _METHODS or ("known_points" in promise) != of_points:
+        raise broken("the promise is neither one of k-anonymity nor of km-anonymity")
+    if of_points and _OF_GLOVE & set(options):
+        raise broken("the manifest has options of another method")
+    check_steering(release.manifest)
+    for name in _POINTS:
+        allowed = of_points or (release.complete and name == "max_suppression" and name in promise)
+        if (name in promise) != allowed or promise.get(name) != options.get(name):
+            raise broken(f"{name!r} of the promise is missing, or the options have another")
+    if of_points and not (_is_whole(promise["known_points"], 1) and promise["known_points"] <= _MOST_KNOWN_POINTS):
+        raise broken("'known_points' of the promise is not a number of points")
+    share = promise.get("max_suppression", 1)
+    if not (type(share) in {int, float} and 0 <= share <= 1):
+        raise broken("'max_suppression' of the promise is not a share")
 
 
 def _check_spans(release: TrajectoryTables) -> None:
     """Check what the manifest says of overlapping samples, and of the days or weeks that trajectories are cut into."""
     options, promise = release.options, release.manifest["promise"]
-    if ("spans" in promise) != release.overlapping or ("reshape" in options) != release.overlapping:
+    overlapping = "reshape" in options or "known_points" in promise
+    if ("spans" in promise) != release.overlapping or overlapping != release.overlapping:
         raise broken("'spans' of the promise and 'reshape' of the options do not say the same")
     if release.period != options.get("cut_into") or release.period not in {None, "day", "week"}:
         raise broken("'cut_into' of the promise is not a period, or the options have another")
@@ -223,8 +251,8 @@ def _check_spans(release: TrajectoryTables) -> None:
         raise broken("'timezone' of the manifest does not go with 'cut_into'")
     if release.period is not None and options["timezone"] not in available_timezones():
         raise broken("'timezone' of the manifest is not a time zone")
-    if options.get("reshape", False) is not False:
-        raise broken("'reshape' of the manifest is not what may be typed")
+    if options.get("reshape", False) is not False or not _is_whole(options.get("blocks", 1), 1):
+        raise broken("'reshape' or 'blocks' of the manifest is not what may be typed")
 
 
 def _check_grid(options: dict[str, Json]) -> None:

@@ -76,7 +76,9 @@ def _margins(promise: Mapping[str, Json]) -> Iterator[str]:
 def _crowd(promise: Mapping[str, Json], label: str | None) -> Iterator[str]:
     """Yield how large a crowd is."""
     k, unit = promise["k"], promise["unit"]
-    if unit == "trip":
+    if unit == "counted person":
+        yield f"Every flow counts at least {k} persons, each of whom is counted once, as one trip."
+    elif unit == "trip":
         yield f"Every flow counts at least {k} trips. Trips are not persons: one person may have made several of them."
     elif label is None:
         yield f"Every flow is shared by at least {k} different values of {unit}."
@@ -111,7 +113,7 @@ def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
 def _people(promise: Mapping[str, Json]) -> str:
     weight, unit = promise["k_weight"], promise["unit"]
     if weight == "auto":
-        one = "trip" if unit == "trip" else f"value of {unit}"
+        one = unit if unit in ("trip", "counted person") else f"value of {unit}"
         return f"{promise['k']} times as many people of the population as one {one} does on average"
     return f"{weight:g} people of the population"
 
@@ -159,19 +161,42 @@ _IN_PERIODS = (
 )
 
 
-def trajectories_promise_in_words(
-    k: int, label: str = "users", least: int = 1, *, overlapping: bool = False, period: str | None = None
-) -> str:
-    """Return the promise of a release of trajectories in plain words.
-
-    label: what the publisher calls users; least: how many of them were seen in every sample; overlapping: whether
-    samples of a group may share time; period: day or week, where trajectories are cut into such.
-    """
-    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
+def trajectories_promise_in_words(promise: dict[str, Json], label: str = "users") -> str:
+    """Return the promise of a release of trajectories in plain words; label: what the publisher calls users."""
+    points, period = promise.get("known_points"), promise.get("cut_into")
+    overlapping = points is None and promise.get("spans") == "overlapping"
+    crowds = _complete_in_words if "support" in promise else _crowds_in_words
     return (
-        f"Every trajectory is the common record of at least {k} {label}, who cannot be told apart by it. In every box "
-        f"and time span of a trajectory at least {some}; not all of them need to have been, and its support says how "
-        "many were. "
+        (crowds(promise, label) if points is None else _points_in_words(promise, points, label))
         + (_IN_PERIODS.format(period=period, label=label) if period else _IN_ONE)
         + " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes." * overlapping
     )
+
+
+def _crowds_in_words(promise: dict[str, Json], label: str) -> str:
+    least = promise.get("min_support", 1)
+    some = f"{least} of its {label} were seen" if least > 1 else f"one of its {label} was seen"
+    return (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
+        f"every box and time span of a trajectory at least {some}; not all of them need to have been, and its support "
+        "says how many were. "
+    )
+
+
+def _points_in_words(promise: dict[str, Json], points: int, label: str) -> str:
+    known = f"at most {points} points" if points > 1 else "one point"
+    return (
+        f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
+        f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
+        "seen in all of its boxes and time spans: whoever knows more points may recognize it. At most "
+        f"{promise['max_suppression']:.0%} of all samples were left out. "
+    )
+
+
+def _complete_in_words(promise: dict[str, Json], label: str) -> str:
+    some = f", at least {promise['min_support']}" if "min_support" in promise else ""
+    left = promise.get("max_suppression")
+    return (
+        f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
+        f"every box and time span of a trajectory all of its {label} were seen{some}. "
+    ) + ("" if left is None else f"At most {100 * left:.10g} % of all samples were left out. ")

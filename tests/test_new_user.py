@@ -1,0 +1,167 @@
+"""Messages that a new user meets: each says what is wrong, shows enough of the data, and what to do."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+import flowveil as fv
+from flowveil._cli.commands import run
+from flowveil._options import parse_max_share, parse_max_suppression
+from flowveil.synthetic import City
+
+CITY = City(seed=6, persons=60)
+TRIPS = CITY.trips(600)
+COLUMNS = ["start_lon", "start_lat", "end_lon", "end_lat"]
+
+
+def bikes(times):
+    """Return trips as a bike-sharing system writes them, with times as text."""
+    names = [f"{end} station {axis}" for end in ("start", "end") for axis in ("longitude", "latitude")]
+    table = TRIPS.select(COLUMNS).rename_columns(names)
+    return table.append_column("starttime", pa.array([times[row % len(times)] for row in range(len(table))]))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["1/1/19 3:09 AM", "12/31/19 11:59 PM"],
+        ["01/02/2019 12:00:01 am", "1/2/2019, 3:09 PM"],
+        ["6/30/2019 3:09:59PM"],
+    ],
+)
+def test_american_times(tmp_path, times):
+    """Times with half a day and its letters are read month first, from CSV and from tables."""
+    table = bikes(times)
+    pacsv.write_csv(table, tmp_path / "bikes.csv")
+
+    for source in (table, tmp_path / "bikes.csv"):
+        flows = fv.build_flows(source, "h3:6", time="hour-of-day")
+        assert flows.dropped == {}
+    known = {"1/1/19 3:09 AM": 3, "12/31/19 11:59 PM": 23, "01/02/2019 12:00:01 am": 0, "1/2/2019, 3:09 PM": 15}
+    known["6/30/2019 3:09:59PM"] = 15
+    assert flows.matrices["time"].to_pylist() == sorted(known[text] for text in times)
+
+
+def test_times_of_another_kind():
+    """Of times that cannot be read the shape is shown, no digit of them, and how to say what they are."""
+    with pytest.raises(fv.InputError, match="no usable time") as caught:
+        fv.build_flows(bikes(["19.1.1 klo 3.09"]), "h3:6", time="hour-of-day")
+
+    assert "'99.9.9 klo 9.99' (9 for any digit)" in caught.value.hint
+    assert "--time-format" in caught.value.hint
+    assert "time_format=" in str(caught.value)
+
+
+def test_k_above_the_data():
+    """How many persons or trips there are is said."""
+    flows = fv.build_flows(TRIPS, "h3:6", unit="person_id")
+    with pytest.raises(fv.PromiseError, match="k is 1,000, but the data has 60 persons"):
+        fv.anonymize(flows, k=1000)
+    with pytest.raises(fv.PromiseError, match="k is 1,000, but the data has 600 trips"):
+        fv.anonymize(fv.build_flows(TRIPS, "h3:6"), k=1000)
+
+
+def test_several_weights_keep_the_protection():
+    """The hint does not ask to leave out the column of persons."""
+    frame = TRIPS.to_pandas()
+    frame["w"] = range(len(frame))
+    with pytest.raises(fv.InputError, match="several values of 'w'") as caught:
+        fv.build_flows(frame, "h3:6", unit="person_id", weight="w")
+    assert "leave out" not in caught.value.hint
+
+
+def test_zones_without_a_place_are_named():
+    """A dendrogram says which zones it cannot place, a few of them by name."""
+    zones = pa.table(
+        {"zone_id": [f"z{row:02}" for row in range(20)], "lon": [4.5] * 8 + [None] * 12, "lat": [50.0] * 20}
+    )
+    with pytest.raises(fv.InputError, match=r"12 of 20 zones have no place: z08, z09, .* and 2 more"):
+        fv.build_flows(pa.table({"origin": ["z00"], "destination": ["z01"]}), zones=zones)
+
+
+@pytest.mark.parametrize("value", ["10%", "10 %", " 10% ", "0.1", 0.1])
+def test_shares_in_percent(value):
+    """A share may be written in percent."""
+    assert parse_max_suppression(value) == 0.1
+
+
+@pytest.mark.parametrize("value", ["nan%", "%", "110%", "-1%", "10%%", "ten%", True])
+def test_no_shares(value):
+    """What is no share is shown as it was written."""
+    with pytest.raises(fv.InputError, match="max_suppression is"):
+        parse_max_suppression(value)
+    with pytest.raises(fv.InputError, match="max_share is"):
+        parse_max_share(value)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Write trips, zones, a release on a grid and one on zones; return their folder."""
+    folder = tmp_path_factory.mktemp("made")
+    by_zone = fv.synthetic.write_city(folder / "by_zone.parquet", trips=600, persons=60, ends="zones")
+    pq.write_table(by_zone.zones(), folder / "zones.parquet")
+    pq.write_table(TRIPS, folder / "trips.parquet")
+    fv.anonymize(fv.build_flows(folder / "trips.parquet", "h3:6", hierarchy="h3"), k=5).write(folder / "grid")
+    flows = fv.build_flows(folder / "by_zone.parquet", zones=folder / "zones.parquet", hierarchy="ward")
+    fv.anonymize(flows, k=5).write(folder / "zoned")
+    (folder / "places.csv").write_text("name,lon,lat\nHere,4.5,50.3\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["verify", "grid", "--against", "trips.parquet", "--zones", "zones.parquet"], "the release is on a grid"),
+        (["evaluate", "grid", "--against", "trips.parquet", "--zones", "zones.parquet"], "the release is on a grid"),
+        (["report", "grid", "--against", "trips.parquet", "--zones", "zones.parquet"], "the release is on a grid"),
+        (["report", "grid", "--zones", "zones.parquet"], "no input"),
+        (["verify", "zoned", "--against", "by_zone.parquet", "--places", "places.csv"], "not called after them"),
+        (["verify", "grid", "--against", "trips.parquet", "--places", "places.csv"], "not called after them"),
+        (["verify", "grid", "--against", "trips.parquet", "--context", "zones.parquet"], "no report"),
+        (["verify", "grid", "--against", "trips.parquet", "--sensitive", "places.csv"], "nothing about sensitive"),
+        (["anonymize", "trips.parquet", "--columns", "zone_id=x", "-o", "no"], "no zones were given: zone_id"),
+        (["anonymize", "by_zone.parquet", "-o", "no"], "no column for start_lon"),
+        (["anonymize", "trips.parquet", "--zone-name", "name", "-o", "no"], "goes with zones"),
+        (["anonymize", "trips.parquet", "--timezone", "UTC", "-o", "no"], "time is not cut"),
+        (["anonymize", "trips.parquet", "--totals", "-o", "no"], "totals need groups"),
+        (["anonymize", "trips.parquet", "--crs", "EPSG:32631", "-o", "no"], "no CRS to choose"),
+        (["anonymize", "trips.parquet", "--master", "spark://x:1", "-o", "no"], "engine"),
+        (["anonymize", "trips.parquet", "--counts", "persons", "-o", "no"], "no column of counts"),
+        (["anonymize", "trips.parquet", "--hide-choice", "0.5", "--k-weight", "auto", "-o", "no"], "k_weight auto"),
+    ],
+)
+def test_options_that_cannot_matter(command, message, made, capsys, monkeypatch):
+    """An option that would change nothing is refused, and nothing is written."""
+    monkeypatch.chdir(made)
+
+    assert run(command) == 2
+    assert message in capsys.readouterr().err
+    assert not (made / "no").exists()
+
+
+def test_zones_beside_coordinates_are_announced(made, capsys, monkeypatch):
+    """Trips with both are counted by their coordinates, and the command says so unless a grid was asked for."""
+    monkeypatch.chdir(made)
+    ids = pa.array(["a"] * len(TRIPS))
+    pq.write_table(TRIPS.append_column("start_station_id", ids).append_column("end_station_id", ids), "both.parquet")
+    said = "they also name zones ('start_station_id' and 'end_station_id')"
+
+    assert run(["anonymize", "both.parquet", "--hierarchy", "h3", "-o", "both", "-k", "5"]) == 0
+    assert said in capsys.readouterr().err
+    assert run(["anonymize", "both.parquet", "--grid", "h3:6", "--hierarchy", "h3", "-o", "both", "--overwrite"]) == 0
+    assert said not in capsys.readouterr().err
+
+
+def test_unknown_comes_first(tmp_path, capsys):
+    """A query outside of the bbox has no number to be mistaken for an answer."""
+    noisy = fv.add_noise(TRIPS, "noisy-mosaic", 1.0, grid="h3:5", bbox=(4, 50, 5, 51)).write(tmp_path / "noisy")
+
+    assert run(["query", str(noisy), "--origin-bbox", "10,10,11,11"]) == 0
+    assert capsys.readouterr().out.startswith("unknown: the boxes lie outside of the bbox")
+    assert run(["query", str(noisy), "--origin-bbox", "10,10,11,11", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warning"].startswith("unknown")
