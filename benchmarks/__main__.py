@@ -21,6 +21,7 @@ NAMES = [
     "published",
     "claims",
     "questions",
+    "reading",
     "finest",
     "keep_safe",
     "glove",

@@ -129,8 +129,11 @@ class TestEveryKind:
         ("trajectories", fv.query, "a release with noise"),
         ("cells", lambda folder: fv.export(folder, "omx", folder.parent / "x.omx"), "a release of flows"),
         ("trajectories", lambda folder: fv.export(folder, "omx", folder.parent / "x.omx"), "a release of flows"),
-        ("cells", lambda folder: fv.reconstruct(folder, folder.parent / "zones.parquet"), "a release of flows"),
-        ("trajectories", lambda folder: fv.reconstruct(folder, folder.parent / "zones.parquet"), "a release of flows"),
+        (
+            "trajectories",
+            lambda folder: fv.reconstruct(folder, folder.parent / "zones.parquet"),
+            "a release of origins and destinations",
+        ),
         ("flows", read_release, "a release of trajectories"),
         ("flows", lambda folder: verify(folder, source(folder.parent, "trajectories")), "a release of trajectories"),
         ("noisy_flows", verify_beside, "a release of flows between crowds"),

@@ -52,6 +52,7 @@ def made(tmp_path_factory):
         fv.report: {"release": plain, "overwrite": True},
         fv.export: {"release": plain, "to": "flowmap-blue", "path": folder / "export", "overwrite": True},
         fv.reconstruct: {"release": plain, "zones": city.zones()},
+        fv.sample: {"release": plain, "count": 5},
         fv.risk: {"release": plain, "attacks": "repeats"},
         trajectories.make_grid: {"bbox": CITY_BBOX},
         trajectories.read_trajectories: {"source": samples, "bbox": CITY_BBOX},

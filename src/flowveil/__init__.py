@@ -37,7 +37,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._export import Export
     from flowveil._fixes import MadeTrips, make_trips
     from flowveil._flows import Flows, build_flows
-    from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, verify
+    from flowveil._kinds import evaluate, export, query, read_release, reconstruct, report, sample, verify
     from flowveil._matrices import (
         Matrix,
         NoisyRelease,
@@ -49,7 +49,7 @@ if _typing.TYPE_CHECKING:
         query_errors,
     )
     from flowveil._methods import Method, methods
-    from flowveil._reading import Reconstruction
+    from flowveil._reading import Answers, Reconstruction
     from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
@@ -76,7 +76,7 @@ else:
         "_export": ["Export"],
         "_fixes": ["MadeTrips", "make_trips"],
         "_flows": ["Flows", "build_flows"],
-        "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "verify"],
+        "_kinds": ["evaluate", "export", "query", "read_release", "reconstruct", "report", "sample", "verify"],
         "_matrices": [
             "Matrix",
             "NoisyRelease",
@@ -88,7 +88,7 @@ else:
             "query_errors",
         ],
         "_methods": ["Method", "methods"],
-        "_reading": ["Reconstruction"],
+        "_reading": ["Answers", "Reconstruction"],
         "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
@@ -114,6 +114,7 @@ else:
 
 
 __all__ = [
+    "Answers",
     "Comparison",
     "Description",
     "DroppedRowsWarning",
@@ -163,6 +164,7 @@ __all__ = [
     "register",
     "report",
     "risk",
+    "sample",
     "synthetic",
     "trajectories",
     "verify",

@@ -26,6 +26,7 @@ from flowveil._cli import (
     register,
     report,
     risk,
+    sample,
     serve,
     trajectories,
     trips,
@@ -56,6 +57,7 @@ app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)
 app.command("register")(register.register)
+app.command("sample")(sample.sample)
 app.command("risk")(risk.risk)
 app.command("advise")(advise.advise)
 app.command("serve")(serve.serve)

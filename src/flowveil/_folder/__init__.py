@@ -15,7 +15,7 @@ from flowveil._folder.files import (
 )
 from flowveil._folder.fingerprint import fingerprint_files, fingerprint_text
 from flowveil._folder.json import Json, parse_json, read_json
-from flowveil._folder.kinds import Kind, find_kind, kind_of
+from flowveil._folder.kinds import NEEDS, Kind, check_operation, find_kind, kind_of
 from flowveil._folder.manifests import Audit, Description, Manifest, Promise, Settings, Spending
 from flowveil._folder.names import (
     AREAS,
@@ -68,6 +68,7 @@ __all__ = [
     "KNOWN_POINTS",
     "MANIFEST",
     "MEMBERS",
+    "NEEDS",
     "NOISE",
     "NO_COLUMN",
     "PRIVATE_REPORT",
@@ -94,6 +95,7 @@ __all__ = [
     "check_file",
     "check_folder",
     "check_kind",
+    "check_operation",
     "check_sums",
     "check_target",
     "find_kind",

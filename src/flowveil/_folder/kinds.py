@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from flowveil._errors import InputError
 from flowveil._folder import names
 from flowveil._folder.json import read_json
 
@@ -31,6 +32,42 @@ class Kind(Enum):
     def noisy(self) -> bool:
         """Whether the promise is differential privacy."""
         return self in {Kind.NOISY_FLOWS, Kind.CELLS}
+
+
+_OF_FLOWS = frozenset({Kind.FLOWS, Kind.NOISY_FLOWS})
+_NOISY = frozenset({Kind.NOISY_FLOWS, Kind.CELLS})
+_PAIRS = frozenset({*_OF_FLOWS, Kind.CELLS})
+_ENDS = "a release of origins and destinations"
+_NO_ENDS = "trajectories have samples; to_pandas() has them as a table"
+
+# What not every kind of release can do: those that can, what a release must be for it, and what to do if it is not.
+NEEDS = {
+    "export": (_OF_FLOWS, "a release of flows", "export it to csv, excel, datapackage or dcat"),
+    "export of paths": (
+        frozenset({Kind.TRAJECTORIES}),
+        "a release of trajectories",
+        "flowveil trajectories anonymize makes one",
+    ),
+    "query": (
+        frozenset({Kind.NOISY_FLOWS, Kind.CELLS}),
+        "a release with noise",
+        "name one made with --epsilon (see flowveil methods)",
+    ),
+    "beside": (frozenset({Kind.FLOWS}), "a release of flows between crowds", "name one that was made without noise"),
+    "reconstruct": (_PAIRS, _ENDS, _NO_ENDS),
+    "between": (_PAIRS, _ENDS, _NO_ENDS),
+    "departures": (_PAIRS, _ENDS, _NO_ENDS),
+    "arrivals": (_PAIRS, _ENDS, _NO_ENDS),
+    "top": (_PAIRS, _ENDS, _NO_ENDS),
+    "sample": (_PAIRS, _ENDS, "trajectories are samples already"),
+}
+
+
+def check_operation(kind: Kind, operation: str) -> None:
+    """Raise InputError if a kind of release cannot do something."""
+    able, what, hint = NEEDS[operation]
+    if kind not in able:
+        raise InputError(f"{operation} asks for {what}, and this is a release of {kind.title}", hint)
 
 
 def find_kind(folder: Path) -> Kind | None:

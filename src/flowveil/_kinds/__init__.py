@@ -1,6 +1,6 @@
 """Releases of every kind: what can be done with each, and what users do with any."""
 
-from flowveil._kinds.operations import evaluate, export, query, read_release, reconstruct, verify
+from flowveil._kinds.operations import evaluate, export, query, read_release, reconstruct, sample, verify
 from flowveil._kinds.records import RECORDS, Record
 from flowveil._kinds.reports import report, report_numbers
 
@@ -14,5 +14,6 @@ __all__ = [
     "reconstruct",
     "report",
     "report_numbers",
+    "sample",
     "verify",
 ]

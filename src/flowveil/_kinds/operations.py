@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
 from flowveil._export import export_release, find_format
-from flowveil._folder import Kind, check_kind, find_kind, find_release, read_manifest
+from flowveil._folder import NEEDS, Kind, check_kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
 from flowveil._options import check_path
-from flowveil._reading import reconstruct_flows
+from flowveil._reading import reconstruct_flows, sample_trips
 from flowveil._release import Release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    import pyarrow as pa
+
     from flowveil._export import Export
-    from flowveil._folder import Json
+    from flowveil._folder import Files, Json
     from flowveil._matrices import Answer
     from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._reading import Reconstruction
@@ -28,15 +30,6 @@ if TYPE_CHECKING:
     from flowveil._verify import TrajectoryVerification, Verification
 
 Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures | None]"  # by name
-
-# What not every kind of release can do: what a release must be for it, and what to do if it is not.
-_NEEDS = {
-    "export": ("a release of flows", "export it to csv, excel, datapackage or dcat"),
-    "export of paths": ("a release of trajectories", "flowveil trajectories anonymize makes one"),
-    "reconstruct": ("a release of flows", "name one of flows between areas; flowveil query asks boxes with noise"),
-    "query": ("a release with noise", "name one made with --epsilon (see flowveil methods)"),
-    "beside": ("a release of flows between crowds", "name one that was made without noise"),
-}
 
 
 def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRelease:
@@ -88,7 +81,7 @@ def verify(
     given |= {"context": context, "sensitive": sensitive}
     options = check_options(check, kind, given)
     if beside is not None:
-        check_kind(beside, {Kind.FLOWS}, *_NEEDS["beside"])
+        check_kind(beside, *NEEDS["beside"])
     if trips is None and not kind.noisy:
         raise InputError("this release is checked against its trips", "give them with --against INPUT")
     proof: Verification | TrajectoryVerification = check(release, *(() if kind.noisy else (trips,)), **options)
@@ -146,26 +139,54 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     """
     holds = find_format(to).holds
     kinds = {kind for kind in Kind if kind.tables[0].removesuffix(".parquet") in holds}
-    kind, _ = read_manifest(release, kinds, *_NEEDS["export" if "flows" in holds else "export of paths"])
+    _, what, hint = NEEDS["export" if "flows" in holds else "export of paths"]
+    kind, _ = read_manifest(release, kinds, what, hint)
     return export_release(RECORDS[kind].read(release).files, to, path, overwrite=overwrite)
 
 
-def reconstruct(release: str | Path | Release | NoisyRelease, zones: ZonesLike) -> Reconstruction:
+def reconstruct(
+    release: str | Path | Release | NoisyRelease,
+    zones: ZonesLike,
+    *,
+    spread: str = "learned",
+    weights: ZonesLike | None = None,
+) -> Reconstruction:
     """Estimate the flows between zones from a release alone: public data in, public data out.
 
-    zones: a table or file of zones with outlines (or with the ids of the release's own zones). A flow's trips are
-    spread evenly over both of its areas, so a pair of zones gets the product of the two overlaps. Steps of time and
+    zones: a table or file of zones with outlines (or with the ids of the release's own zones). spread: "learned", as a
+    model of all flows together expects, which also places what was left out; or "even", over the whole of both areas,
+    so that a pair of zones gets the product of the two overlaps. weights: a table or file of places with a column
+    `weight` (population, jobs), that trips are taken to go with where the release does not tell. Steps of time and
     groups are kept apart, so that zones have time profiles though every step has areas of its own (ATG paper,
     appendix H). Noisy counts are added up as they are, negative ones too: only then do their errors cancel.
 
-    >>> fv.reconstruct("release", "zones.parquet").flows.column_names
+    >>> fv.reconstruct("release", "zones.parquet", spread="even").flows.column_names
     ['origin', 'destination', 'trips']
     """
+    return reconstruct_flows(_files(release, "reconstruct"), zones, spread=spread, weights=weights)
+
+
+def sample(release: str | Path | Release | NoisyRelease, count: int, *, seed: int | None = None) -> pa.Table:
+    """Draw synthetic trips from a release, for traffic models and teaching: nothing else is used, nobody made them.
+
+    count: how many. seed: draw the same trips again; by default others each time. Columns: `trip_id`, `origin` and
+    `destination` (areas), the groups, `start_lon`, `start_lat`, `end_lon`, `end_lat` (or `origin_zone` and
+    `destination_zone` where areas have no outlines), when trips start if the release has steps of time (`start_time` in
+    UTC, or `depart`, in seconds of the day or week), and `synthetic`, which is always true.
+
+    >>> fv.sample("release", 100, seed=1).column_names[:5]
+    ['trip_id', 'origin', 'destination', 'start_lon', 'start_lat']
+    """
+    return sample_trips(_files(release, "sample"), count, seed)
+
+
+def _files(release: str | Path | Release | NoisyRelease, operation: str) -> Files:
+    """Return what a release holds, of a kind that can do something."""
     if isinstance(release, Release | NoisyRelease):
-        return reconstruct_flows(release, zones)
-    content, spread = _open(release, "reconstruct")
-    estimate: Reconstruction = spread(content, zones)
-    return estimate
+        return release.files
+    kind, _ = read_manifest(release, *NEEDS[operation])
+    files: Files = RECORDS[kind].read(release).files
+    return files
 
 
 def query(
@@ -203,6 +224,5 @@ def check_options(
 
 def _open(release: str | Path, operation: str) -> tuple[Any, Callable[..., Any]]:  # as Record has it
     """Return a release and the function of an operation on it; raise InputError if its kind has none."""
-    able = {kind for kind, record in RECORDS.items() if getattr(record, operation) is not None}
-    kind, _ = read_manifest(release, able, *_NEEDS[operation])
+    kind, _ = read_manifest(release, *NEEDS[operation])
     return RECORDS[kind].read(release), getattr(RECORDS[kind], operation)

@@ -9,7 +9,6 @@ from flowveil import _trajectories
 from flowveil._folder import Kind
 from flowveil._kinds.losses import flows_losses, noisy_losses, trajectories_figures, trajectories_losses
 from flowveil._matrices import query_errors, query_noisy, read_noisy
-from flowveil._reading import reconstruct_flows
 from flowveil._release import evaluate_flows, read_flows
 from flowveil._report import cells_content, flows_content, noisy_flows_content, trajectories_content
 from flowveil._verify import verify_flows, verify_noisy, verify_trajectories
@@ -31,7 +30,6 @@ class Record:
     evaluate: Callable[..., Any]  # takes a folder and the input
     show: Callable[[Files], Content]  # what its report shows
     losses: Callable[..., dict[str, Json]]  # takes a folder and the input: what its private report adds
-    reconstruct: Callable[..., Any] | None = None  # takes what was read
     query: Callable[..., Any] | None = None  # takes what was read
 
 
@@ -42,7 +40,6 @@ RECORDS = {
         evaluate=evaluate_flows,
         show=flows_content,
         losses=flows_losses,
-        reconstruct=reconstruct_flows,
     ),
     Kind.NOISY_FLOWS: Record(
         read=read_noisy,
@@ -50,7 +47,6 @@ RECORDS = {
         evaluate=query_errors,
         show=noisy_flows_content,
         losses=noisy_losses,
-        reconstruct=reconstruct_flows,
         query=query_noisy,
     ),
     Kind.CELLS: Record(

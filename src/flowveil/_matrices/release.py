@@ -25,6 +25,7 @@ from flowveil._methods import find_method
 from flowveil._noise import Ledger
 from flowveil._options import DescriptionOptions, parse_description, parse_epsilon, spelled, weak_epsilon
 from flowveil._places import area_ids, areas_of_nodes
+from flowveil._reading import Readable
 from flowveil._register import NOISE, NewEntry, check_account, enter, look
 from flowveil._report import cells_content, choose_report, make_inline, noisy_flows_content
 
@@ -47,7 +48,7 @@ _CONSISTENT = "consistent"  # option and column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NoisyRelease:
+class NoisyRelease(Readable):
     """Tables with noisy counts and the manifest: these are safe to publish.
 
     >>> noisy = fv.read_release("noisy")

@@ -1,5 +1,8 @@
-"""What a reader does with a release: flows between areas of the reader's own."""
+"""What a reader does with a release: questions about zones of their own, frames, synthetic trips."""
 
-from flowveil._reading.reconstruction import Reconstruction, reconstruct_flows
+from flowveil._reading.questions import Answers
+from flowveil._reading.readable import Readable
+from flowveil._reading.reconstruction import SPREADS, Reconstruction, reconstruct_flows
+from flowveil._reading.sampling import sample_trips
 
-__all__ = ["Reconstruction", "reconstruct_flows"]
+__all__ = ["SPREADS", "Answers", "Readable", "Reconstruction", "reconstruct_flows", "sample_trips"]

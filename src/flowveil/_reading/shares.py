@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
-    import pyarrow as pa
     from scipy import sparse
 
-    from flowveil._arrays import FloatArray
+    from flowveil._arrays import FloatArray, IntArray
     from flowveil._places import ZoneTable
+    from flowveil._reading.told import Areas
 
 
-def shares_of_areas(areas: pa.Table, zones: ZoneTable) -> sparse.csr_array:
-    """Return a matrix of areas (rows, as in the table) by zones: the share of an area's size that lies in a zone.
+def shares_of_areas(areas: Areas, zones: ZoneTable) -> sparse.csr_array:
+    """Return a matrix of areas by zones: the share of an area's size that lies in a zone.
 
     An area without an outline is placed by its member zones, all alike, where the zones have the same ids; so is every
     area where no zone has an outline. One that has neither lies nowhere. What of an area lies outside all zones is
@@ -28,18 +28,16 @@ def shares_of_areas(areas: pa.Table, zones: ZoneTable) -> sparse.csr_array:
     """
     from scipy import sparse  # noqa: PLC0415  slow to import
 
-    shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
-    members = areas["members"].to_pylist() if "members" in areas.column_names else [None] * len(shapes)
-    known = np.array([shape is not None for shape in shapes], bool) & outlined(zones).any()
-    row, column, share = _by_overlap(shapes, known, zones)
+    known = np.array([shape is not None for shape in areas.shapes], bool) & outlined(zones).any()
+    row, column, share = (part.tolist() for part in overlaps(only(areas.shapes, known), zones.geometry))
     number = {zone: place for place, zone in enumerate(zones.ids)}
     for area in np.flatnonzero(~known).tolist():
-        zones_of_area = members[area] or []
-        inside = [number[zone] for zone in zones_of_area if zone in number]
+        members = areas.members[area] or []
+        inside = [number[zone] for zone in members if zone in number]
         row += [area] * len(inside)
         column += inside
-        share += [1 / len(zones_of_area)] * len(inside) if inside else []
-    return sparse.csr_array((share, (row, column)), shape=(len(shapes), len(zones.ids)))
+        share += [1 / len(members)] * len(inside) if inside else []
+    return sparse.csr_array((share, (row, column)), shape=(len(areas.ids), len(zones.ids)))
 
 
 def outlined(zones: ZoneTable) -> npt.NDArray[np.bool_]:
@@ -47,28 +45,38 @@ def outlined(zones: ZoneTable) -> npt.NDArray[np.bool_]:
     return np.asarray(shapely.area(zones.geometry) > 0, bool)
 
 
-def _by_overlap(
-    shapes: npt.NDArray[np.object_], known: npt.NDArray[np.bool_], zones: ZoneTable
-) -> tuple[list[int], list[int], list[float]]:
-    """Return (area, zone, share) where outlines overlap, as three lists."""
-    placed = outlined(zones)
-    if not known.any():
-        return [], [], []
-    flat = _equal_area(zones.geometry[placed])
-    around = shapely.box(*shapely.total_bounds(zones.geometry[placed]))
-    near = np.flatnonzero(known)[shapely.intersects(shapes[known], around)]
-    own, theirs = (
-        np.asarray(shapely.make_valid(shapely.transform(np.asarray(shapely.make_valid(part), object), flat)), object)
-        for part in (zones.geometry[placed], shapes[near])
-    )
-    area, zone = shapely.STRtree(own).query(theirs)
-    size = shapely.area(theirs[area])
-    share = shapely.area(shapely.intersection(theirs[area], own[zone])) / np.where(size > 0, size, np.inf)
+def only(shapes: npt.NDArray[np.object_], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.object_]:
+    """Return shapes, None where they are not to be known."""
+    kept = np.full(len(shapes), None, object)
+    kept[known] = shapes[known]
+    return kept
+
+
+def overlaps(shapes: npt.NDArray[np.object_], zones: npt.NDArray[np.object_]) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return (shape, zone, share): which share of the size of each shape lies in each zone; points lie in it or not."""
+    placed = np.flatnonzero(shapely.area(zones) > 0)
+    if not len(placed):
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, np.zeros(0)
+    flat = to_plane(zones[placed])
+    near = np.flatnonzero(shapely.intersects(shapes, shapely.box(*shapely.total_bounds(zones[placed]))))
+    own, theirs = valid(zones[placed], flat), valid(shapes[near], flat)
+    shape, zone = shapely.STRtree(own).query(theirs, predicate="intersects")
+    size = shapely.area(theirs[shape])
+    share = np.ones(len(shape))
+    cut = (size > 0) & ~shapely.covers(own[zone], theirs[shape])
+    share[cut] = shapely.area(shapely.intersection(theirs[shape[cut]], own[zone[cut]])) / size[cut]
     touched = share > 0
-    return near[area[touched]].tolist(), np.flatnonzero(placed)[zone[touched]].tolist(), share[touched].tolist()
+    return near[shape[touched]], placed[zone[touched]], share[touched]
 
 
-def _equal_area(shapes: npt.NDArray[np.object_]) -> Callable[[FloatArray], FloatArray]:
+def valid(shapes: npt.NDArray[np.object_], flat: Callable[[FloatArray], FloatArray]) -> npt.NDArray[np.object_]:
+    """Return shapes in the plane, valid."""
+    sound = np.asarray(shapely.make_valid(shapes), np.object_)
+    return np.asarray(shapely.make_valid(shapely.transform(sound, flat)), np.object_)
+
+
+def to_plane(shapes: npt.NDArray[np.object_]) -> Callable[[FloatArray], FloatArray]:
     """Return a function from degrees to an equal-area plane around the shapes."""
     west, south, east, north = shapely.total_bounds(shapes)
     plane = {"proj": "laea", "lon_0": float(west + east) / 2, "lat_0": float(south + north) / 2, "datum": "WGS84"}

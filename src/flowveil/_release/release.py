@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
 from flowveil._measure import metrics
+from flowveil._reading import Readable
 from flowveil._register import enter
 from flowveil._release.audit import make_audit
 from flowveil._report import choose_report, flows_content, make_inline
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Readable):
     """Flows between areas that keep the promise of the manifest.
 
     `flows` and `areas` are pyarrow tables, `manifest` a dict: these three are safe to publish.

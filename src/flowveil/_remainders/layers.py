@@ -32,16 +32,33 @@ class Evening(NamedTuple):
     less: FloatArray  # trips of the remainder on the areas of that flow, below zero: what is taken out again
 
 
+class Layers(NamedTuple):
+    """Remainders, and flows right inside them."""
+
+    outer: IntArray
+    inner: IntArray
+    part: FloatArray  # of the areas and the time of a remainder, what the flow is
+    span: FloatArray  # of its time alone: 1 where all steps are alike
+
+
 def even(flows: pa.Table, areas: pa.Table, keys: list[str]) -> Evening:
     """Return how flows are spread, some of which are remainders; keys: columns that divide the flows."""
+    outer, inner, part, _ = find_layers(flows, areas, keys)
+    taken = np.bincount(outer, weights=part, minlength=flows.num_rows)
+    trips = flows["trips"].to_numpy() / (1 - taken)
+    return Evening(trips, outer, inner, -(trips[outer] * part))
+
+
+def find_layers(flows: pa.Table, areas: pa.Table, keys: list[str]) -> Layers:
+    """Return which flows lie in which remainders, but for those whose areas are full: outlines do not tell more."""
     above = find_above(flows, areas, keys)
     inner = np.flatnonzero(above != NONE)
     outer = above[inner]
-    part = np.prod([side.parts(inner, outer) for side in _sides(flows, areas, spans=set(TIMES) <= set(keys))], axis=0)
-    taken = np.bincount(outer, weights=part, minlength=flows.num_rows)
-    trips = flows["trips"].to_numpy() / np.where(taken < _FULL, 1 - taken, 1)
-    kept = taken[outer] < _FULL
-    return Evening(trips, outer[kept], inner[kept], -(trips[outer] * part)[kept])
+    spans = set(TIMES) <= set(keys)
+    parts = [side.parts(inner, outer) for side in _sides(flows, areas, spans=spans)]
+    part = np.prod(parts, axis=0)
+    kept = np.bincount(outer, weights=part, minlength=flows.num_rows)[outer] < _FULL
+    return Layers(outer[kept], inner[kept], part[kept], parts[-1][kept] if spans else np.ones(int(kept.sum())))
 
 
 def evened(flows: pa.Table, areas: pa.Table, keys: list[str]) -> pa.Table:

@@ -25,6 +25,7 @@ from flowveil._folder import (
     read_files,
     write_folder,
 )
+from flowveil._reading import Readable
 from flowveil._register import enter
 from flowveil._report import choose_report, make_inline, trajectories_content
 from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
@@ -70,7 +71,7 @@ MEMBER_COLUMNS = pa.schema(_MEMBER_KINDS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TrajectoryRelease:
+class TrajectoryRelease(Readable):
     """A release, and what of it is private.
 
     >>> release = fv.trajectories.read_release("paths")
