@@ -64,6 +64,8 @@ def made(tmp_path_factory):
         trajectories.read_trajectories: {"source": samples, "bbox": CITY_BBOX},
         trajectories.anonymize: {"source": read, "k": 2},
         trajectories.baseline: {"trajectories": read, "method": "w4m", "k": 2},
+        trajectories.features: {"trajectories": read, "k": 2},
+        trajectories.frontier: {"source": read, "k": 2, "points": 2},
         trajectories.gap: {"trajectories": read, "ks": [2], "generalize": False},
         trajectories.read_release: {"path": paths},
         trajectories.verify: {"path": paths, "against": samples},
