@@ -2,7 +2,7 @@
 
 The shared data has no bikes, no wide matrix and no fixes. So its trips are written in these layouts first: cab trips as
 two months of a bike-sharing system (every tenth trip without a station, another encoding and other line ends in the
-second month) and as cabspotting's files of fixes; commuters between towns as a wide matrix. Nothing is edited after that.
+second month) and as cabspotting's files of fixes; commuters between towns as a wide matrix. Nothing is edited then.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from flowveil._cli.commands import run
 
 TAXIS, TAXI_ZONES = SHARED / "nyc_tlc_green_trips_2020_2025.parquet", SHARED / "nyc_taxi_zones.parquet"
 JOBS, BLOCKS = SHARED / "us_ri_lodes_2019_block_od.parquet", SHARED / "us_ri_blocks.parquet"
-BIKES = """SELECT trip_id AS ride_id, strftime(start_time, '%Y-%m-%d %H:%M:%S') AS started_at, 'Café' AS start_station_name,
+BIKES = """SELECT trip_id AS ride_id,
+strftime(start_time, '%Y-%m-%d %H:%M:%S') AS started_at, 'Café' AS start_station_name,
 CASE WHEN trip_id % 10 > 0 THEN 'S' || trip_id % 700 END AS start_station_id, 'S1' AS end_station_id,
 start_lat, start_lon AS start_lng, end_lat, end_lon AS end_lng
 FROM (SELECT * REPLACE (row_number() OVER () AS trip_id) FROM '{source}') WHERE month(start_time) = {month}"""
-TOWNS = """PIVOT (SELECT a.town AS home, b.town AS work, j.count FROM '{jobs}' j JOIN '{blocks}' a ON a.block_id = j.origin_zone
+TOWNS = """PIVOT (SELECT a.town AS home, b.town AS work, j.count FROM '{jobs}' j
+JOIN '{blocks}' a ON a.block_id = j.origin_zone
 JOIN '{blocks}' b ON b.block_id = j.destination_zone WHERE a.town IS NOT NULL AND b.town IS NOT NULL)
 ON work USING sum(count) GROUP BY home ORDER BY home"""
 
@@ -39,7 +41,7 @@ def main():
         print("workflows: no shared data here, skipped")
         return
     with tempfile.TemporaryDirectory() as folder:
-        here = os.getcwd()
+        here = Path.cwd()
         os.chdir(folder)
         try:
             _bikes()
@@ -52,7 +54,7 @@ def main():
 
 
 def _bikes():
-    """Two months of bikes, in districts of the user's own, a GeoPackage in meters."""
+    """Take two months of bikes, in districts of the user's own, a GeoPackage in meters."""
     for month, end in ((5, "\n"), (6, "\r\n")):
         text = duckdb.sql(BIKES.format(source=CABS, month=month)).df().to_csv(index=False, lineterminator=end)
         Path(f"bikes-2008{month:02}.csv").write_bytes(text.encode("utf-8" if month == 5 else "cp1252"))
@@ -69,24 +71,23 @@ def _bikes():
 
 
 def _months_of_taxis():
-    """24 months by zone that can be compared, and with areas for each month."""
+    """Take 24 months by zone that can be compared, and with areas for each month."""
     asked = ["--zones", TAXI_ZONES, "--hierarchy", "ward", "--time", "month", "--timezone", "America/New_York"]
     _release("24 months, same areas", TAXIS, *asked, "--same-areas")
     _release("24 months, free areas", TAXIS, *asked)
 
 
 def _commuters():
-    """A table of counted persons, and a table of what lies in what."""
+    """Take a table of counted persons, and one of what lies in what."""
     duckdb.sql(f"COPY (SELECT block_id, tract_id, town, county FROM '{BLOCKS}') TO 'blocks.csv'")
-    duckdb.sql(
-        f"COPY (SELECT * RENAME (origin_zone AS h_geocode, destination_zone AS w_geocode, count AS S000) FROM '{JOBS}') TO 'jobs.csv'"
-    )
+    names = "origin_zone AS h_geocode, destination_zone AS w_geocode, count AS S000"
+    duckdb.sql(f"COPY (SELECT {names} FROM '{JOBS}') TO 'jobs.csv'")
     asked = ["--zones", "blocks.csv", "--hierarchy", "block_id,tract_id,town,county", "--counts", "persons"]
     _release("commuters, no shapes", "jobs.csv", *asked)
 
 
 def _wide_matrix():
-    """Towns by towns, with semicolons; towns are points."""
+    """Take towns by towns, with semicolons; towns are points."""
     table = duckdb.sql(TOWNS.format(jobs=JOBS, blocks=BLOCKS)).df()
     table.to_csv("towns.csv", sep=";", index=False, encoding="utf-16")
     points = (
@@ -97,11 +98,10 @@ def _wide_matrix():
 
 
 def _fixes():
-    """Occupied fixes of cabs, an empty one after each ride, in a file for each cab, the last fix first."""
+    """Take occupied fixes of cabs, an empty one after each ride, in a file for each cab, the last fix first."""
     Path("cabs").mkdir()
-    trips = duckdb.sql(
-        f"SELECT vehicle_id, start_lat, start_lon, epoch(start_time)::BIGINT, end_lat, end_lon, epoch(end_time)::BIGINT FROM '{CABS}' ORDER BY 1, 4 DESC"
-    )
+    start, end = (f"{name}_lat, {name}_lon, epoch({name}_time)::BIGINT" for name in ("start", "end"))
+    trips = duckdb.sql(f"SELECT vehicle_id, {start}, {end} FROM '{CABS}' ORDER BY 1, 4 DESC")
     cabs = {}
     for cab, start_lat, start_lon, start, end_lat, end_lon, end in trips.fetchall():
         lines = cabs.setdefault(cab, [])
@@ -114,7 +114,8 @@ def _fixes():
         Path(f"cabs/new_{cab}.txt").write_text("\n".join(lines) + "\n")
     start = time.process_time()
     said = _typed("trips", "cabs", "-o", "trips.parquet", "--max-gap", "6h")
-    print(f"trips of fixes: {time.process_time() - start:.1f} s; {said.splitlines()[0]}")
+    told = next(line for line in said.splitlines() if " trips of " in line)
+    print(f"trips of fixes: {time.process_time() - start:.1f} s; {told}")
     _release(
         "raw fixes", "trips.parquet", "--unit", "user_id", "--bbox", "-122.55,37.6,-122.3,37.9", "--hierarchy", "h3"
     )
