@@ -33,7 +33,7 @@ demo: $(VENV)/.installed
 style = $(BIN)/ruff check . && $(BIN)/ruff format --check .
 both = $(style) && { $(BIN)/mypy & types=$$!; $(BIN)/python $(PYTEST) $(1); tests=$$?; wait $$types && exit $$tests; }
 
-# What is done in a minute and a half: everything but Spark, browsers and tests that take seconds.
+# What is done in a minute and a half: everything but Spark, browsers and tests that take more than a third of a second.
 check: $(VENV)/.installed-test
 	$(call both,$(QUICK))
 
