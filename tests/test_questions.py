@@ -14,9 +14,9 @@ from flowveil._cli.commands import run
 from flowveil._folder import NEEDS, Kind
 from flowveil._kinds import RECORDS
 from flowveil._reading import kernels, model
-from flowveil._reading.parts import Plane
 from flowveil._reading.learning import learn
 from flowveil._reading.left_out import expect_left_out
+from flowveil._reading.parts import Plane
 from flowveil._reading.spots import find_spots
 from flowveil._reading.told import tell
 from flowveil.synthetic import CITY_BBOX, City
