@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
-PYTEST := -m pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
+# One process more than there are cores: those of Spark and of browsers mostly wait.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+PYTEST = -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
