@@ -75,9 +75,7 @@ def of_taxis():
     """Measure a release of trips between zones: districts are sets of zones."""
     zones = pq.read_table(ZONES)
     zones = zones.filter(pc.is_valid(zones["geometry"]))
-    flows = fv.build_flows(
-        TAXIS, zones=zones, hierarchy="ward", columns={"origin": "origin_zone", "destination": "destination_zone"}
-    )
+    flows = fv.build_flows(TAXIS, zones=zones, hierarchy="ward", max_unusable=1)
     release = fv.anonymize(flows, k=10, max_suppression=0.1)
     bounds = shapely.total_bounds(shapely.from_wkb(zones["geometry"].to_pylist()))
     trips = pq.read_table(TAXIS, columns=["origin_zone", "destination_zone"])

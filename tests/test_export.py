@@ -20,6 +20,8 @@ from flowveil._export import FORMATS
 from flowveil._folder import files as folder_files
 from flowveil.synthetic import CITY_BBOX
 
+OF_FLOWS = [name for name, form in FORMATS.items() if "flows" in form.holds]
+
 
 @pytest.fixture(scope="module")
 def release(city_trips, tmp_path_factory):
@@ -199,7 +201,7 @@ class TestTimeAndGroups:
         with openmatrix.open_file(str(tmp_path / "x.omx")) as file:
             assert file.list_matrices() == ["trips"]
 
-    @pytest.mark.parametrize("to", FORMATS)
+    @pytest.mark.parametrize("to", OF_FLOWS)
     def test_all_formats(self, timed, to, tmp_path):
         """No format loses a flow."""
         assert fv.export(timed, to, tmp_path / "x").flows == 2 * len(flows_of(timed))
@@ -208,7 +210,7 @@ class TestTimeAndGroups:
 class TestWhatAFormatCannotHold:
     """Flows that end nowhere on the map are left out where the format asks for a place, and it is said."""
 
-    @pytest.mark.parametrize("to", FORMATS)
+    @pytest.mark.parametrize("to", OF_FLOWS)
     def test_elsewhere(self, with_elsewhere, to, tmp_path, capsys):
         """Left out and told, or kept with no geometry."""
         nowhere = sum("elsewhere" in pair for pair in flows_of(with_elsewhere))
@@ -219,7 +221,7 @@ class TestWhatAFormatCannotHold:
         told = capsys.readouterr().err
         assert (f"{nowhere} flows were left out" in told) == (to in ("flowmap-blue", "skmob"))
 
-    @pytest.mark.parametrize("to", FORMATS)
+    @pytest.mark.parametrize("to", OF_FLOWS)
     def test_no_places(self, to, tmp_path, capsys):
         """Zones that are ids alone have no place on any map: an error for formats that need one."""
         folder = write_zones(tmp_path / "out")
@@ -230,7 +232,7 @@ class TestWhatAFormatCannotHold:
         assert (tmp_path / "x").exists() == (code == 0)
         assert ("nothing would be written" in capsys.readouterr().err) == (code == 2)
 
-    @pytest.mark.parametrize("to", FORMATS)
+    @pytest.mark.parametrize("to", OF_FLOWS)
     def test_centers_alone(self, to, tmp_path):
         """Zones that are points have lines between them, but no outlines, which only scikit-mobility needs."""
         folder = write_zones(tmp_path / "out", lon=np.arange(6) / 10, lat=np.zeros(6))
@@ -252,6 +254,17 @@ class TestWhatAFormatCannotHold:
             fv.export(folder, to, tmp_path / "x")
         assert fv.export(folder, "geojson", tmp_path / "y").flows == 36
 
+    @pytest.mark.parametrize("to", sorted(FORMATS.keys() - set(OF_FLOWS)))
+    def test_formats_of_trajectories(self, release, to, tmp_path, capsys):
+        """A format that has no place for flows says so, and what has; nothing is written."""
+        assert run(["export", str(release), "--to", to, "-o", str(tmp_path / "x")]) == 2
+
+        told = capsys.readouterr().err
+        assert f"error: the format {to} holds trajectories, and this is a release of flows between areas" in told
+        assert "hint: export it to csv, " in told
+        assert to not in told.partition("hint:")[2].replace(",", "").split()
+        assert list(tmp_path.iterdir()) == []
+
     def test_no_flows(self, city_trips, tmp_path, capsys):
         """A release of boxes has no flows to export, and the hint names formats that it can be written in."""
         fv.add_noise(fv.build_matrix(city_trips, CITY_BBOX, 8), "uniform", 1.0).write(tmp_path / "cells")
@@ -263,7 +276,7 @@ class TestWhatAFormatCannotHold:
 class TestWriting:
     """An export appears whole or not at all, and nothing of others is overwritten."""
 
-    @pytest.mark.parametrize("to", FORMATS)
+    @pytest.mark.parametrize("to", OF_FLOWS)
     def test_nothing_half_written(self, release, to, tmp_path, monkeypatch):
         """Whatever fails while writing, nothing is left; an earlier export stays as it was."""
         fv.export(release, to, tmp_path / "x")
@@ -279,7 +292,7 @@ class TestWriting:
         assert content(tmp_path / "x") == before
         assert [item.name for item in tmp_path.iterdir()] == ["x"]
 
-    @pytest.mark.parametrize("to", FORMATS)
+    @pytest.mark.parametrize("to", OF_FLOWS)
     def test_overwriting(self, release, with_elsewhere, to, tmp_path):
         """An export is replaced only if asked, and only by one of the same kind."""
         fv.export(release, to, tmp_path / "x")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowveil._trajectories.choice import Chooser
-from flowveil._trajectories.forming import Crowds, form_groups, improve
+from flowveil._trajectories.forming import Crowds, Market, form_groups, improve
 from flowveil._trajectories.gather import Former
 from flowveil._trajectories.inner import SCALE, boxes_of, gain, line_up, line_up_two, make_room
 from flowveil._trajectories.neighbors import Workers
@@ -153,11 +153,11 @@ def test_groups_are_near_the_best(users, price, k):
     free = np.ones(len(users), bool)
     ties = tie([find_partners(paths, terms, free, workers)])
 
-    members, earned = form_groups(paths, terms, ties, free, k)
+    members, earned = form_groups(Market(paths, terms, ties), free, k)
     group = np.full(len(users), -1)
     group[members.ravel()] = np.repeat(np.arange(len(members)), k)
     after = Crowds(members.copy(), earned.copy(), group)
-    improve(paths, terms, ties, after, workers)
+    improve(Market(paths, terms, ties), after, workers)
     workers.close()
 
     room = make_room(paths, k)

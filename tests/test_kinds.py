@@ -89,7 +89,8 @@ class TestEveryKind:
         assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(figures))
         assert run(command) == 0
         out, err = capsys.readouterr()
-        assert all(name in out for name in figures if name != "population")
+        assert all(name in out for name in figures if name not in {"population", "units"})
+        assert all(f"({unit})" in out for unit in figures.get("units", {}).values())  # behind what they belong to
         assert "keep them private" in err
 
     @pytest.mark.slow

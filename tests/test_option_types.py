@@ -33,8 +33,14 @@ def made(tmp_path_factory):
     read = trajectories.read_trajectories(samples, CITY_BBOX)
     paths = trajectories.anonymize(read, 2).write(folder / "paths")
     city = synthetic.City(persons=10)
+    register = folder / "releases.register"
+    fv.register(register, epsilon_budget=3)
     return {
         fv.read_trips: {"source": trips},
+        fv.layouts: {},
+        fv.describe: {"trips": trips, "grid": "h3:5"},
+        fv.make_trips: {"fixes": samples, "path": folder / "made.parquet", "max_gap": "12h", "overwrite": True},
+        fv.register: {"path": register},
         fv.build_flows: {"trips": trips, "grid": "h3:5"},
         fv.anonymize: {"flows": flows, "method": "suppression", "k": 2},
         fv.frontier: {"flows": flows, "k": 2},
@@ -58,6 +64,8 @@ def made(tmp_path_factory):
         trajectories.read_trajectories: {"source": samples, "bbox": CITY_BBOX},
         trajectories.anonymize: {"source": read, "k": 2},
         trajectories.baseline: {"trajectories": read, "method": "w4m", "k": 2},
+        trajectories.features: {"trajectories": read, "k": 2},
+        trajectories.frontier: {"source": read, "k": 2, "points": 2},
         trajectories.gap: {"trajectories": read, "ks": [2], "generalize": False},
         trajectories.read_release: {"path": paths},
         trajectories.verify: {"path": paths, "against": samples},
@@ -132,7 +140,7 @@ def test_wrong_types(name, made, tmp_path, monkeypatch):
         ("anonymize", "k", True, "k is True"),
         ("anonymize", "k", 2.5, "k is 2.5"),
         ("anonymize", "k", float("nan"), "k is nan"),
-        ("anonymize", "flows", 7, "flows are 7"),
+        ("anonymize", "flows", 7, "flows were expected, and this is 7"),
         ("anonymize", "options", ["steps"], "options= got 'steps'"),
         ("anonymize", "beside", 7, "beside is 7"),
         ("read_trips", "columns", ["start_lon"], "columns= got 'start_lon'"),

@@ -648,10 +648,10 @@ def test_points_are_counted_by_cell(rows, tmp_path):
 
     if not expected:
         with pytest.raises(fv.InputError, match="no trip can be used"):
-            fv.build_flows(table, "h3:7")
+            fv.build_flows(table, "h3:7", max_unusable=1)
         return
     for source in (table, tmp_path / "t.parquet"):
-        flows = fv.build_flows(source, "h3:7")
+        flows = fv.build_flows(source, "h3:7", max_unusable=1)
 
         assert pairs(flows) == expected
         assert flows.provenance.dropped == dropped

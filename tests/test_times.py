@@ -20,7 +20,15 @@ ZONES = (None, "UTC", "America/New_York", "Europe/Rome", "Australia/Lord_Howe", 
 STEPS = ("15min", "1h", "2h", "6h", "1d", "hour-of-day", "hour-of-week")
 moments = st.integers(800_000_000, 2_050_000_000).map(lambda seconds: seconds * 1_000_000 + 123_456)  # 1995 to 2034
 # Nights on which clocks are put forward or back, in one of the zones above.
-CHANGES = ("2024-03-10T06", "2024-11-03T05", "2024-03-31T00", "2024-10-27T00", "2018-11-04T02", "2024-04-06T14")
+CHANGES = (
+    "2024-03-10T06",
+    "2024-11-03T05",
+    "2024-03-31T00",
+    "2024-10-27T00",
+    "2018-11-04T02",
+    "2024-04-06T14",
+    "2024-10-05T15",
+)
 near_changes = st.builds(
     lambda text, minutes: int(np.datetime64(text, "us").astype(np.int64)) + minutes * 60_000_000,
     st.sampled_from(CHANGES),
@@ -46,8 +54,13 @@ def test_verifier_agrees(name, zone, times):
 
     found = index(parse_steps(name, zone), written, aware.tolist())
 
-    expected = clock.hours(utc, HOURS_OF_CYCLE[name]) if name in HOURS_OF_CYCLE else clock.begin(utc, length_of(name))
-    assert found.tolist() == expected.tolist()
+    if name in HOURS_OF_CYCLE:
+        assert found.tolist() == clock.turn(utc, name).tolist()
+        return
+    assert found.tolist() == clock.begin(utc, length_of(name)).tolist()
+    ends = parse_steps(name, zone).end(found)
+    assert ends.tolist() == clock.end(found, length_of(name)).tolist()
+    assert ((found <= utc) & (utc < ends)).all()
 
 
 @pytest.mark.slow
@@ -62,8 +75,53 @@ def test_steps_of_the_calendar(time, zone):
 
     assert begin <= time < begin + 3_600_000_000
     assert (local.minute, local.second, local.microsecond) == (0, 0, 0) or zone == "Australia/Lord_Howe"
-    # Where clocks change by half an hour, a step of the new time begins before it, in one of the old time.
-    assert index(steps, [int(begin)], [True]).tolist() == [begin] or zone == "Australia/Lord_Howe"
+    assert index(steps, [int(begin)], [True]).tolist() == [begin]
+
+
+def test_steps_end_where_a_clock_changes():
+    """In Lord Howe clocks go back from 2 to 1:30: the half hour that comes twice is a step of its own."""
+    times = [1712412000000000, 1712415600000000, 1712415600000000 + 1_800_000_000]  # 14:00, 15:00, 15:30 in UTC
+    half, hour = 1_800_000_000, 3_600_000_000
+    clock = Clock("Australia/Lord_Howe")
+
+    begin = index(parse_steps("1h", "Australia/Lord_Howe"), times, [True] * 3)
+    tree, node = build_tree(parse_hierarchy("1h<part-of-day<day", "Australia/Lord_Howe"), begin)
+
+    assert begin.tolist() == times == clock.begin(np.array(times), hour).tolist()
+    assert (tree.end[node] - tree.start[node]).tolist() == [hour, half, hour]
+    assert (clock.end(begin, hour) - begin).tolist() == [hour, half, hour]
+
+
+def test_an_interval_that_begins_where_a_clock_jumps():
+    """In New York, from 2 to 3: the two hours from 2 on begin at 3, and end at 4 as on any day."""
+    three = int(np.datetime64("2024-03-10T07", "us").astype(np.int64))
+
+    begin = index(parse_steps("2h", "America/New_York"), [three, three + 3_600_000_000], [True] * 2)
+
+    assert begin.tolist() == [three, three + 3_600_000_000]
+    assert parse_steps("2h", "America/New_York").end(begin).tolist() == [
+        three + 3_600_000_000,
+        three + 3 * 3_600_000_000,
+    ]
+    assert Clock("America/New_York").end(begin, 2 * 3_600_000_000)[0] == three + 3_600_000_000
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    zone=st.sampled_from(["Australia/Lord_Howe", "Antarctica/Troll", "America/New_York"]),
+    name=st.sampled_from(["15min", "1h", "2h", "1d"]),
+    times=st.lists(near_changes, min_size=2, max_size=20),
+)
+def test_steps_never_overlap(zone, name, times):
+    """A step holds its times, and ends before the next begins, where clocks change by half an hour and by two, too."""
+    steps = parse_steps(name, zone)
+
+    begin = index(steps, times, [True] * len(times))
+
+    assert all(first <= time < last for first, time, last in zip(begin, times, steps.end(begin), strict=True))
+    distinct = np.unique(begin)
+    assert (steps.end(distinct)[:-1] <= distinct[1:]).all()
+    assert steps.end(distinct).tolist() == Clock(zone).end(distinct, length_of(name)).tolist()
 
 
 def test_days_of_23_and_25_hours():

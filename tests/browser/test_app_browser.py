@@ -361,7 +361,7 @@ class TestPage:
     def test_problems(self, browser, address, tmp_path):
         """Problems are counts; exchanged coordinates are noticed and mended with a click. No text names an option."""
         trips = tmp_path / "swapped.csv"
-        rows = "50.3,140.5,50.4,140.6\n" * 30
+        rows = "-37.8,144.9,-37.9,145.1\n" * 30  # Melbourne: there is no latitude 144.9
         trips.write_text(f"start_lon,start_lat,end_lon,end_lat\n{rows}x,1,1,1\n,,,\n")
         with opened(browser, address) as page:
             page.get_by_label("Choose a file of trips").first.set_input_files(trips)

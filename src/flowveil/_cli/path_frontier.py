@@ -11,16 +11,17 @@ from flowveil import trajectories as paths
 from flowveil._charts import path_frontier_svg, path_frontier_text
 from flowveil._cli.options import WHOLE, AsJson, OverwriteFile, number, takes
 from flowveil._cli.terminal import print_json, progress
-from flowveil._cli.trajectories import SampleOptions
+from flowveil._cli.trajectories import CutOptions, SampleOptions
 from flowveil._errors import InputError
 from flowveil._folder import check_file, private_file
 from flowveil._options import Keywords, parse_support, parse_users
 from flowveil._trajectories import DEFAULT_POINTS, GATHER, parse_grouping, parse_path_points
 
 
-@takes(SampleOptions)
+@takes(SampleOptions, CutOptions)
 def frontier(
     samples: SampleOptions,
+    cut: CutOptions,
     k: Annotated[int, number("-k", parse=parse_users, metavar=WHOLE, help="Fewest users who share a trajectory.")] = 10,
     method: Annotated[str, typer.Option(help="gather, or glove: its groups with complete support.")] = GATHER,
     points: Annotated[
@@ -54,7 +55,7 @@ def frontier(
     parse_grouping(k, complete_support=True, **keywords)
     with progress() as doing:
         doing("reading")
-        curve = paths.frontier(samples.read(), k, points=points, tell=doing, **keywords)
+        curve = paths.frontier(samples.read(cut), k, points=points, tell=doing, **keywords)
     if output is not None:
         with private_file(output, overwrite=overwrite) as new:
             new.write_text(path_frontier_svg(curve.table, method), encoding="utf-8")

@@ -6,6 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from flowveil._errors import InputError
 from flowveil._export.tables import read_tables
 from flowveil._folder import check_file, check_folder, new_file, new_folder
 from flowveil._options import parse_choice
@@ -13,7 +14,7 @@ from flowveil._options import parse_choice
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from flowveil._folder import Files
+    from flowveil._folder import Files, Kind
 
 
 class Format(NamedTuple):
@@ -69,6 +70,16 @@ def export_release(files: Files, to: str, path: str | Path, *, overwrite: bool =
 def find_format(to: str) -> Format:
     """Return a format by its name, or raise."""
     return FORMATS[parse_choice(to, "format", tuple(FORMATS))]
+
+
+def check_format(to: str, kind: Kind) -> None:
+    """Raise InputError if a format has no place for a kind of release; the hint names those that have."""
+    content = kind.tables[0].removesuffix(".parquet")
+    if content in find_format(to).holds:
+        return
+    *others, last = (name for name, form in FORMATS.items() if content in form.holds)
+    message = f"the format {to} holds {' and '.join(find_format(to).holds)}, and this is a release of {kind.title}"
+    raise InputError(message, f"export it to {', '.join(others)} or {last}")
 
 
 def _check_target(path: str | Path, names: tuple[str, ...], *, overwrite: bool) -> Path:

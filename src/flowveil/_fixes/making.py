@@ -119,7 +119,8 @@ def make_trips(
         "short_stop_time": short_stop_time,
     }
     check_settings(settings)
-    targets = [check_file(target, overwrite=overwrite) for target in (path, stops_file) if target is not None]
+    files = [path] if stops_file is None else [path, stops_file]
+    targets = [check_file(target, overwrite=overwrite) for target in files]
     if len(set(targets)) < len(targets):
         raise InputError("trips and stops cannot be written to one file", "give --stops-file another name")
     allowed, most = None if memory is None else parse_memory(memory), parse_max_unusable(max_unusable)

@@ -42,12 +42,6 @@ _NO_ENDS = "trajectories have samples; to_pandas() has them as a table"
 
 # What not every kind of release can do: those that can, what a release must be for it, and what to do if it is not.
 NEEDS = {
-    "export": (_OF_FLOWS, "a release of flows", "export it to csv, excel, datapackage or dcat"),
-    "export of paths": (
-        frozenset({Kind.TRAJECTORIES}),
-        "a release of trajectories",
-        "flowveil trajectories anonymize makes one",
-    ),
     "query": (
         frozenset({Kind.NOISY_FLOWS, Kind.CELLS}),
         "a release with noise",

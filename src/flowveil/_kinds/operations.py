@@ -6,7 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from flowveil._errors import InputError
-from flowveil._export import export_release, find_format
+from flowveil._export import check_format, export_release, find_format
 from flowveil._folder import NEEDS, Kind, check_kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
@@ -137,10 +137,9 @@ def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = 
     >>> sorted(path.name for path in written.path.iterdir())
     ['areas.geojson', 'flows.geojson']
     """
-    holds = find_format(to).holds
-    kinds = {kind for kind in Kind if kind.tables[0].removesuffix(".parquet") in holds}
-    _, what, hint = NEEDS["export" if "flows" in holds else "export of paths"]
-    kind, _ = read_manifest(release, kinds, what, hint)
+    find_format(to)
+    kind, _ = read_manifest(release)
+    check_format(to, kind)
     return export_release(RECORDS[kind].read(release).files, to, path, overwrite=overwrite)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._reading.parts import Sums
+from flowveil._reading.parts import Plane, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def estimate(learned: Learned, shares: tuple[sparse.csr_array, sparse.csr_array]
                 high = min(low + step, count)
                 sums = Sums(*(np.zeros((high - low, wide)) for _ in Sums._fields))
                 of_flows = (told.trips, told.variance, expected)
-                ask(rectangles, model.pieces, parts, model.pull, of_flows, (low, high), sums)
+                ask(Plane(rectangles, model.pieces, model.pull), parts, of_flows, (low, high), sums)
                 left = np.zeros((high - low, wide))
                 if number in times:
                     whole = masses[0][:, low:high].T @ model.pull @ masses[1]

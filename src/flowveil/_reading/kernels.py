@@ -13,18 +13,12 @@ from flowveil._compiled import compiled
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
-    from flowveil._reading.parts import Pieces, Rectangles, Sums, ZoneParts
+    from flowveil._reading.parts import Plane, Sums, ZoneParts
 
 
-def _weigh(
-    rectangles: Rectangles,
-    ends: tuple[Pieces, Pieces],
-    mass: tuple[FloatArray, FloatArray],
-    pull: FloatArray,
-    weight: FloatArray,
-) -> None:
+def _weigh(plane: Plane, mass: tuple[FloatArray, FloatArray], weight: FloatArray) -> None:
     """Add to the weight of each flow what the model expects on it: masses of both ends times the pull between them."""
-    origins, destinations = ends
+    rectangles, (origins, destinations), pull = plane
     for number in range(len(rectangles.flow)):
         start, end = rectangles.origin[number], rectangles.destination[number]
         total = 0.0
@@ -38,10 +32,8 @@ def _weigh(
 
 
 def _place(
-    rectangles: Rectangles,
-    ends: tuple[Pieces, Pieces],
+    plane: Plane,
     mass: tuple[FloatArray, FloatArray],
-    pull: FloatArray,
     scale: FloatArray,
     reach: tuple[FloatArray, FloatArray],
     between: FloatArray,
@@ -50,7 +42,7 @@ def _place(
 
     scale: by flow, its trips by expected trip. A spot gets its own mass times the reach of its pieces.
     """
-    origins, destinations = ends
+    rectangles, (origins, destinations), pull = plane
     for number in range(len(rectangles.flow)):
         times = rectangles.factor[number] * scale[rectangles.flow[number]]
         if times == 0.0:
@@ -91,10 +83,8 @@ def _flush(scratch: FloatArray, pairs: IntArray, count: int, of_flow: tuple[floa
 
 
 def _ask(
-    rectangles: Rectangles,
-    ends: tuple[Pieces, Pieces],
+    plane: Plane,
     parts: tuple[ZoneParts, ZoneParts],
-    pull: FloatArray,
     told: tuple[FloatArray, FloatArray, FloatArray],
     rows: tuple[int, int],
     sums: Sums,
@@ -103,6 +93,7 @@ def _ask(
 
     told: trips, variance and expected trips by flow. rows: the first zone of origins that is asked for, and the end.
     """
+    rectangles, ends, pull = plane
     scratch = np.zeros(sums.trips.shape)
     pairs = np.zeros(scratch.size, np.int64)
     marked = np.zeros(scratch.shape, np.bool_)

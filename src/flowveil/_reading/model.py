@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flowveil._reading.parts import Pieces, Rectangles, summed
+from flowveil._reading.parts import Pieces, Plane, Rectangles, summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ class Model:
         from flowveil._reading.kernels import weigh  # noqa: PLC0415  numba is slow to import
 
         weight = np.zeros(len(matrices.trips))
-        weigh(matrices.rectangles, self.pieces, self.piece_masses(), self.pull, weight)
+        weigh(Plane(matrices.rectangles, self.pieces, self.pull), self.piece_masses(), weight)
         return weight
 
     @property
@@ -144,7 +144,7 @@ def _allocate(model: Model, matrices: Matrices) -> tuple[tuple[FloatArray, Float
     scale = scales(matrices.trips, model.expected(matrices))
     reach = (np.zeros(len(masses[0])), np.zeros(len(masses[1])))
     between = np.zeros((count, count))
-    place(matrices.rectangles, model.pieces, masses, model.pull, scale, reach, between)
+    place(Plane(matrices.rectangles, model.pieces, model.pull), masses, scale, reach, between)
     by_spot = [end.by_spot(part, spots) for end, part in zip(model.ends, reach, strict=True)]
     for _, (open_reach, open_between, times) in uncovered(model, matrices):
         for side in (0, 1):
@@ -193,7 +193,8 @@ def _free(model: Model, matrices: Matrices, number: int) -> _Free:
     masses, (first, second) = model.piece_masses(), model.region_masses()
     reach = (np.zeros(len(masses[0])), np.zeros(len(masses[1])))
     between = np.zeros((count, count))
-    place(matrices.part(number), model.pieces, masses, model.pull, np.ones(len(matrices.trips)), reach, between)
+    plane = Plane(matrices.part(number), model.pieces, model.pull)
+    place(plane, masses, np.ones(len(matrices.trips)), reach, between)
     totals = (model.pull @ second, first @ model.pull)
     free = [
         np.maximum(total[model.regions.of] - end.by_spot(part, spots), 0)

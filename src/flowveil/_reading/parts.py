@@ -30,6 +30,14 @@ class Pieces(NamedTuple):
     region: IntArray  # by piece
 
 
+class Plane(NamedTuple):
+    """Flows as parts of the plane, the pieces of both ends, and the pull between their regions."""
+
+    rectangles: Rectangles
+    ends: tuple[Pieces, Pieces]
+    pull: FloatArray  # by region of origin, then of destination
+
+
 class ZoneParts(NamedTuple):
     """Pieces of one end by zone: the parts of piece `n` are `first[n]` to `first[n + 1]`."""
 

@@ -103,7 +103,7 @@ def build_tree(levels: Levels, seen: IntArray) -> tuple[TimeTree, IntArray]:
 def _leaf_intervals(levels: Levels, keys: IntArray) -> tuple[IntArray, IntArray]:
     if levels.steps.cycle:
         return keys, keys + 1
-    return _until(levels, keys, levels.steps.length)
+    return keys, levels.steps.end(keys)
 
 
 def _intervals(levels: Levels, keys: IntArray, length: int) -> tuple[IntArray, IntArray]:
@@ -112,12 +112,5 @@ def _intervals(levels: Levels, keys: IntArray, length: int) -> tuple[IntArray, I
         hours = length // HOUR
         start = keys - keys % hours
         return start, start + hours
-    return _until(levels, levels.steps.begin(keys, levels.steps.local(keys), length), length)
-
-
-def _until(levels: Levels, start: IntArray, length: int) -> tuple[IntArray, IntArray]:
-    """Return begin and end, the end being where the next interval begins; a day may have 23 hours."""
-    if length <= HOUR or levels.steps.timezone is None:
-        return start, start + length
-    later = start + length + HOUR  # an hour more, as a day may have 25
-    return start, levels.steps.begin(later, levels.steps.local(later), length)
+    start = levels.steps.begin(keys, levels.steps.local(keys), length)
+    return start, levels.steps.end(start, length)

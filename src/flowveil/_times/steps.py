@@ -60,14 +60,21 @@ class TimeSteps:
             step = self.begin(utc, local, self.length)
         return pa.array(step, pa.int64())
 
-    def end(self, begin: IntArray) -> IntArray:
-        """Return when steps of the calendar end: where the next begins. A day may have 23 or 25 hours."""
-        if self.name == MONTH:
+    def end(self, begin: IntArray, length: int | None = None) -> IntArray:
+        """Return when steps of the calendar, or intervals of a length, end: where the next begins.
+
+        A day may have 23 or 25 hours, and an hour in which a clock changes by half an hour is two steps.
+        """
+        if length is None and self.name == MONTH:
             return self._to_utc(_month(self.local(begin + _LONGER_THAN_A_MONTH)))
-        if self.length <= HOUR or self.timezone is None:
-            return begin + self.length
-        later = begin + self.length + HOUR
-        return self.begin(later, self.local(later), self.length)
+        length = length or self.length
+        if self.timezone is None:
+            return begin + length
+        local = self.local(begin)
+        rest = length - (local - MONDAY) % length
+        if length > HOUR:
+            return self._to_utc(local + rest)
+        return self._next_change(begin, begin + rest)
 
     def hours_of_week(self, value: int) -> list[int]:
         """Return the hours of the week (0 is Monday at midnight) that a value of a cycle stands for."""
@@ -78,13 +85,15 @@ class TimeSteps:
     def begin(self, utc: IntArray, local: IntArray, length: int) -> IntArray:
         """Return when the steps of a length began, in UTC: at whole multiples on the local clock since midnight.
 
-        Up to an hour the clock is turned back, so that an hour that a clock shows twice is two hours. Longer steps
-        begin where the clock first shows their beginning.
+        Up to an hour the clock is turned back, so that an hour that a clock shows twice is two hours, and not beyond
+        the clock's last change. Longer steps begin where the clock first shows their beginning.
         """
         into = (local - MONDAY) % length
-        if length <= HOUR or self.timezone is None:
+        if self.timezone is None:
             return utc - into
-        return self._to_utc(local - into)
+        if length > HOUR:
+            return self._to_utc(local - into)
+        return self._last_change(utc - into, utc)
 
     def local(self, utc: IntArray) -> IntArray:
         """Return what a clock shows."""
@@ -93,6 +102,26 @@ class TimeSteps:
         zoned = pa.array(utc, pa.int64()).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", self.timezone))
         shown = pc.local_timestamp(cast("pa.TimestampArray", zoned))
         return np.asarray(shown.cast(pa.int64()).to_numpy(), np.int64)
+
+    def _last_change(self, low: IntArray, high: IntArray) -> IntArray:
+        """Return when clocks changed from what they were at `low` to what they are at `high`; `low` if they did not."""
+        found, place = low.copy(), np.flatnonzero(self._ahead(low) != self._ahead(high))
+        before, after = low[place], high[place]
+        while len(place) and (after - before > 1).any():
+            middle = (before + after) // 2
+            changed = self._ahead(middle) == self._ahead(after)
+            before, after = np.where(changed, before, middle), np.where(changed, middle, after)
+        found[place] = after
+        return found
+
+    def _next_change(self, low: IntArray, high: IntArray) -> IntArray:
+        """Return the same, `high` if clocks did not change."""
+        change = self._last_change(low, high - 1)
+        return np.where(change > low, change, high)
+
+    def _ahead(self, utc: IntArray) -> IntArray:
+        """Return by how much a clock is ahead of UTC."""
+        return self.local(utc) - utc
 
     def values(self, keys: IntArray) -> Column:
         """Return steps as they are published: UTC timestamps, or whole numbers."""

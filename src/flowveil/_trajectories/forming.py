@@ -21,6 +21,14 @@ NEAR_GROUPS = 8  # groups whose members a user may change places with
 ROUNDS = 30  # of exchanges, if there is still one that earns more
 
 
+class Market(NamedTuple):
+    """Users, what boxes earn and cost, and who could publish with whom."""
+
+    paths: Paths
+    terms: Terms
+    ties: Ties
+
+
 class Crowds(NamedTuple):
     """Groups of one size."""
 
@@ -53,10 +61,9 @@ def _best_candidates(ties: Ties, members: IntArray, free: BoolArray, score: IntA
 
 
 @compiled
-def _grow(
-    paths: Paths, terms: Terms, ties: Ties, members: IntArray, free: BoolArray, score: IntArray, room: Room
-) -> Whole:
+def _grow(market: Market, members: IntArray, free: BoolArray, score: IntArray, room: Room) -> Whole:
     """Fill the places of a group after the first two, each with the user who earns the most; return what it earns."""
+    paths, terms, ties = market
     total = np.int64(0)
     for place in range(2, len(members)):
         trial = members[: place + 1].copy()
@@ -74,9 +81,7 @@ def _grow(
 
 
 @compiled
-def grow_groups(
-    paths: Paths, terms: Terms, ties: Ties, pairs: IntArray, free: BoolArray, k: int, room: Room
-) -> tuple[IntArray, IntArray]:
+def grow_groups(market: Market, pairs: IntArray, free: BoolArray, k: int, room: Room) -> tuple[IntArray, IntArray]:
     """Return groups of k users and what each earns; pairs: users and gain, from the best one down.
 
     Whoever is in a group is no longer free.
@@ -93,7 +98,7 @@ def grow_groups(
         members[:] = -1
         members[0], members[1] = one, other
         free[one], free[other] = False, False
-        total = value if k == 2 else _grow(paths, terms, ties, members, free, score, room)
+        total = value if k == 2 else _grow(market, members, free, score, room)
         if total == 0:
             for member in members:
                 if member >= 0:
@@ -129,12 +134,12 @@ def nearest_groups(ties: Ties, user: int, group: IntArray, score: IntArray) -> I
 
 
 @compiled
-def _try_group(
-    paths: Paths, terms: Terms, crowds: Crowds, user: int, one: int, trial: IntArray, room: Room, best: IntArray
-) -> None:
+def _try_group(market: Market, crowds: Crowds, user: int, one: int, room: Room, best: IntArray) -> None:
     """Write the best exchange of a user with a member of a group, if it is better than what is there."""
+    paths, terms, _ = market
     members, earned, group = crowds
     own, k = group[user], members.shape[1]
+    trial = np.empty(k, np.int64)
     for place in range(k):
         other = members[one, place]
         for spot in range(k):
@@ -150,43 +155,35 @@ def _try_group(
 
 @compiled
 def find_exchanges(
-    paths: Paths,
-    terms: Terms,
-    ties: Ties,
-    crowds: Crowds,
-    changed: BoolArray,
-    share: IntArray,
-    room: Room,
-    best: IntArray,
+    market: Market, crowds: Crowds, changed: BoolArray, share: IntArray, room: Room, best: IntArray
 ) -> None:
     """Write for each user the best exchange with a member of a near group: what it earns, and the other user.
 
     changed: by group; what was found before stands where nothing has changed. At first all have.
     """
     group = crowds.group
-    score, trial = np.zeros(len(crowds.gain), np.int64), np.empty(crowds.members.shape[1], np.int64)
+    score = np.zeros(len(crowds.gain), np.int64)
     for user in range(share[0], len(group), share[1]):
         own, found = group[user], best[1, user]
         again = (own >= 0 and changed[own]) or (found >= 0 and (group[found] < 0 or changed[group[found]]))
         if again:
             best[0, user], best[1, user] = 0, -1
-        for one in nearest_groups(ties, user, group, score):
+        for one in nearest_groups(market.ties, user, group, score):
             if again or changed[one]:
-                _try_group(paths, terms, crowds, user, one, trial, room, best)
+                _try_group(market, crowds, user, one, room, best)
 
 
 @compiled
-def weigh(paths: Paths, terms: Terms, crowds: Crowds, room: Room) -> None:
+def weigh(market: Market, crowds: Crowds, room: Room) -> None:
     """Write what each group earns."""
     for group in range(len(crowds.gain)):
-        crowds.gain[group] = gain(paths, crowds.members[group], terms, room)
+        crowds.gain[group] = gain(market.paths, crowds.members[group], market.terms, room)
 
 
 @compiled
-def exchange(
-    paths: Paths, terms: Terms, crowds: Crowds, order: IntArray, best: IntArray, changed: BoolArray, room: Room
-) -> Whole:
+def exchange(market: Market, crowds: Crowds, order: IntArray, best: IntArray, changed: BoolArray, room: Room) -> Whole:
     """Let users change places in this order unless a group has changed already; return what all of it earns."""
+    paths, terms, _ = market
     members, earned, group = crowds
     changed[:] = False
     total = np.int64(0)
@@ -212,26 +209,27 @@ def exchange(
     return total
 
 
-def form_groups(paths: Paths, terms: Terms, ties: Ties, free: BoolArray, k: int) -> tuple[IntArray, IntArray]:
+def form_groups(market: Market, free: BoolArray, k: int) -> tuple[IntArray, IntArray]:
     """Return groups of k free users and what each earns; whoever is in one is no longer free."""
+    ties = market.ties
     low = np.repeat(np.arange(len(free)), np.diff(ties.first))
     once = low < ties.user
     pairs = np.stack([low[once], ties.user[once], ties.gain[once]])
     pairs = pairs[:, np.lexsort((pairs[1], pairs[0], -pairs[2]))].copy()
-    return grow_groups(paths, terms, ties, pairs, free, k, make_room(paths, k))
+    return grow_groups(market, pairs, free, k, make_room(market.paths, k))
 
 
-def improve(paths: Paths, terms: Terms, ties: Ties, crowds: Crowds, workers: Workers) -> None:
+def improve(market: Market, crowds: Crowds, workers: Workers) -> None:
     """Weigh groups, and exchange users until none earns more."""
-    users, k = len(crowds.group), crowds.members.shape[1]
+    paths, users, k = market.paths, len(crowds.group), crowds.members.shape[1]
     best, changed = np.stack([np.zeros(users, np.int64), np.full(users, -1)]), np.ones(len(crowds.gain), np.bool_)
-    weigh(paths, terms, crowds, make_room(paths, k))
+    weigh(market, crowds, make_room(paths, k))
     for _ in range(ROUNDS):
 
         def search(first: int, step: int) -> None:
-            find_exchanges(paths, terms, ties, crowds, changed, np.array([first, step]), make_room(paths, k), best)
+            find_exchanges(market, crowds, changed, np.array([first, step]), make_room(paths, k), best)
 
         workers.run(search, users, 4)
         order = np.lexsort((np.arange(users), -best[0]))
-        if not exchange(paths, terms, crowds, order, best, changed, make_room(paths, k)):
+        if not exchange(market, crowds, order, best, changed, make_room(paths, k)):
             break

@@ -45,7 +45,7 @@ class Former:
 
     def form(self, price: int, *, improved: bool = True) -> Outcome:
         """Return what groups publish that are formed at a price; improved: by exchanges, which take the longest."""
-        from flowveil._trajectories.forming import Crowds, form_groups, improve  # noqa: PLC0415  numba is slow to import
+        from flowveil._trajectories.forming import Crowds, Market, form_groups, improve  # noqa: PLC0415  numba is slow to import
         from flowveil._trajectories.pairs import tie  # noqa: PLC0415  numba is slow to import
 
         paths, terms = self.chooser.paths, self.chooser.terms(price)
@@ -57,7 +57,7 @@ class Former:
         ties: Ties = tie([partners])
         seen = [partners]
         while True:
-            groups, _ = form_groups(paths, self.chooser.terms(step), ties, free, self.k)
+            groups, _ = form_groups(Market(paths, self.chooser.terms(step), ties), free, self.k)
             found.append(groups)
             if free.sum() < self.k or (step == price and not len(groups)):
                 break
@@ -70,7 +70,7 @@ class Former:
         crowds = Crowds(members, np.zeros(len(members), np.int64), group)
         ties = tie(seen)
         if improved:
-            improve(paths, terms, ties, crowds, self.workers)
+            improve(Market(paths, terms, ties), crowds, self.workers)
         left = self._absorb(terms, ties, crowds.members, crowds.group) if self.absorb else list(crowds.members)
         return self.chooser.choose(left, price)
 

@@ -37,6 +37,13 @@ class Partners(NamedTuple):
     users: IntArray
 
 
+class Stripe(NamedTuple):
+    """The pairs of some users with everybody."""
+
+    rows: IntArray  # these users
+    gains: IntArray  # by row, then by other user
+
+
 class Ties(NamedTuple):
     """Who is a partner of whom, either way round: the same for both."""
 
@@ -76,10 +83,9 @@ def mark_near(visits: Visits, user: int, near: BoolArray) -> None:
 
 
 @compiled
-def fill_rows(
-    paths: Paths, terms: Terms, visits: Visits, rows: IntArray, share: IntArray, room: Room, table: IntArray
-) -> None:
+def fill_rows(paths: Paths, terms: Terms, visits: Visits, stripe: Stripe, share: IntArray, room: Room) -> None:
     """Write the gains of pairs of the rows' users with users of larger rank; share: the first row, and the step."""
+    rows, table = stripe
     near = np.zeros(table.shape[1], np.bool_)
     members = np.empty(2, np.int64)
     for row in range(share[0], len(rows), share[1]):
@@ -109,8 +115,9 @@ def _offer(partners: Partners, user: int, other: int, value: int) -> None:
 
 
 @compiled
-def offer_all(partners: Partners, rows: IntArray, table: IntArray) -> None:
+def offer_all(partners: Partners, stripe: Stripe) -> None:
     """Offer both users of every pair to each other."""
+    rows, table = stripe
     for row in range(len(rows)):
         for other in range(table.shape[1]):
             if table[row, other] > 0:
@@ -134,14 +141,13 @@ def find_partners(
     at_once = max(1, _BLOCK_BYTES // (8 * users))
     for begin in range(0, len(left), at_once):
         rows = left[begin : begin + at_once]
-        table = np.zeros((len(rows), users), np.int64)
+        stripe = Stripe(rows, np.zeros((len(rows), users), np.int64))
 
-        def fill(first: int, step: int, rows: IntArray = rows, table: IntArray = table) -> None:
-            share = np.array([first, step])
-            fill_rows(paths, terms, visits, rows, share, make_room(paths, 2), table)
+        def fill(first: int, step: int, stripe: Stripe = stripe) -> None:
+            fill_rows(paths, terms, visits, stripe, np.array([first, step]), make_room(paths, 2))
 
         workers.run(fill, len(rows), 4)
-        offer_all(partners, rows, table)
+        offer_all(partners, stripe)
     return partners
 
 

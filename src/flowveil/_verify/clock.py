@@ -72,15 +72,25 @@ class Clock:
             first = np.array([_first_of_month(which) for which in day.tolist()], np.int64)
             return self._utc(first[place])
         into = (local - _WEEK_BEGINS) % length
-        return utc - into if length <= _HOUR or self._zone is None else self._utc(local - into)
+        if self._zone is None or length > _HOUR:
+            return self._utc(local - into)
+        quarter, place = np.unique(utc // _QUARTER, return_inverse=True)
+        same_since = np.array([_same_since(self._zone, which) for which in quarter.tolist()], np.int64)
+        return np.maximum(utc - into, same_since[place])
 
     def end(self, begin: IntArray, length: int) -> IntArray:
         """Return when intervals end that begin at these times: where the next one begins."""
         if length == MONTH:
             return self.begin(begin + 32 * _DAY, length)
-        if length <= _HOUR or self._zone is None:
+        if self._zone is None:
             return begin + length
-        return self.begin(begin + length + _HOUR, length)  # the day on which clocks go back has an hour more
+        start, place = np.unique(begin, return_inverse=True)
+        local = self._local(start)
+        shown = local - (local - _WEEK_BEGINS) % length + length  # by the clock when the interval is over
+        if length > _HOUR:
+            return self._utc(shown)[place]
+        spans = zip(start.tolist(), (start + shown - local).tolist(), strict=True)
+        return np.array([_same_until(self._zone, *span) for span in spans], np.int64)[place]
 
     def _local(self, utc: IntArray) -> IntArray:
         if self._zone is None:
@@ -110,6 +120,20 @@ def _ahead(zone: ZoneInfo, quarter: int) -> int:
     """Return how far a clock is ahead of UTC in a quarter of an hour of UTC."""
     moment = datetime.fromtimestamp(quarter * 900, UTC).astimezone(zone).utcoffset() or timedelta()
     return moment // timedelta(microseconds=1)
+
+
+@lru_cache(maxsize=1 << 18)
+def _same_since(zone: ZoneInfo, quarter: int) -> int:
+    """Return since when a clock has been as far ahead as in a quarter, looking back an hour and a quarter at most."""
+    first = next((one for one in range(quarter, quarter - 5, -1) if _ahead(zone, one - 1) != _ahead(zone, one)), None)
+    return (quarter - 5 if first is None else first) * _QUARTER
+
+
+def _same_until(zone: ZoneInfo, first: int, last: int) -> int:
+    """Return when a clock first changes after a time, up to a last one."""
+    ahead = _ahead(zone, first // _QUARTER)
+    quarters = range(first // _QUARTER + 1, -(-last // _QUARTER))
+    return next((one * _QUARTER for one in quarters if _ahead(zone, one) != ahead), last)
 
 
 @lru_cache(maxsize=1 << 18)
