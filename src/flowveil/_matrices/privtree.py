@@ -86,7 +86,7 @@ def grow_boxes(points: Points, ledger: Ledger, growth: Growth, max_cells: int) -
     while len(nodes):
         inside = boxes.of_point >= 0
         counts = add(boxes.of_point[inside], points.counts[inside], len(nodes))
-        split = (boxes.high - boxes.low > 1).any(axis=1)
+        split = np.asarray((boxes.high - boxes.low > 1).any(axis=1), bool)
         split[split] = growth.splits(nodes[split], counts[split])
         leaf = ~split
         noisy, charged = ledger.publish("cells", nodes[leaf], counts[leaf])
