@@ -131,13 +131,18 @@ def cab_samples():
     return base.execute(" UNION ALL ".join(query.format(end) for end in ("start", "end"))).to_arrow_table()
 
 
-def large():
+def large_sets():
+    """Return phones, check-ins and cabs, as far as they are there: name, samples, options of reading."""
     sets = [("2,000 phones", phones(2000), {"bbox": PHONES_BBOX})]
     if CHECKINS.is_file():
         table = pq.read_table(CHECKINS, columns=["user_id", "lon", "lat", "time"])
         sets.append(("Gowalla NYC", table, {"bbox": CHECKINS_BBOX, "min_samples": 10}))
     if CABS.is_file():
         sets.append(("537 cabs", cab_samples(), {"bbox": CABS_BBOX, "min_samples": 10}))
+    return sets
+
+
+def large(sets):
     ways = [
         {"max_extent": "15km", "max_duration": "6h"},
         {"method": "gather", "price": 0.25},
@@ -162,4 +167,4 @@ def large():
 def main():
     print("who is in a group of trajectories, from raw rows")
     random_settings()
-    large()
+    large(large_sets())

@@ -68,6 +68,9 @@ def read(folder: str | Path, table: pa.Table) -> float | None:
     assert_type(fv.export(folder, "geojson", "map"), fv.Export)
     estimate = fv.reconstruct(folder, table)
     assert_type(estimate, fv.Reconstruction)
+    answers = release_of(flows_of(table)).between(table).top(3)
+    assert_type(answers, fv.Answers)
+    assert_type(fv.sample(folder, 100), pa.Table)
     assert_type(fv.register("releases.register", epsilon_budget=3), fv.Register)
     assert_type(estimate.share, float)
     return suppressed if isinstance(suppressed, float) else None

@@ -34,8 +34,9 @@ def documented() -> dict[str, object]:
             if inspect.isfunction(value) or inspect.isclass(value):
                 found[f"{prefix}.{name}"] = value
             if inspect.isclass(value):
-                methods = {key: method for key, method in vars(value).items() if inspect.isfunction(method)}
-                found |= {f"{prefix}.{name}.{key}": method for key, method in methods.items() if key[0] != "_"}
+                methods = {key: each for key, each in inspect.getmembers(value, inspect.isfunction) if key[0] != "_"}
+                ours = {key: method for key, method in methods.items() if method.__module__.startswith("flowveil.")}
+                found |= {f"{prefix}.{name}.{key}": each for key, each in ours.items() if each not in found.values()}
     return found
 
 

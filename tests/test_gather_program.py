@@ -16,6 +16,7 @@ from flowveil._trajectories.inner import SCALE, boxes_of, gain, line_up, line_up
 from flowveil._trajectories.neighbors import Workers
 from flowveil._trajectories.pairs import find_partners, reprice, tie
 from flowveil._trajectories.steering import parse_steering, steer
+from flowveil._trajectories.trimming import trim
 from tests.trajectories import from_points
 
 PRICES = st.sampled_from([0.002, 0.02, 0.1, 0.4, 3.0])
@@ -76,6 +77,48 @@ def test_boxes_earn_the_most_of_all_sets(users, price, most):
         earned, rows = earned + count * (price - SCALE * cost), rows + count
     assert (earned, rows) == (value, kept)
     assert (boxes[0, 1:] >= boxes[1, :-1]).all()
+
+
+def worth(chooser, users, price, box):
+    """Return the samples in a box (t, x, y and member), and what it earns by the definition."""
+    t0, t1, x0, x1, y0, y1 = box
+    held = {
+        (*point, member)
+        for member, own in enumerate(users)
+        for point in own
+        if t0 <= point[0] < t1 and x0 <= point[1] < x1 and y0 <= point[2] < y1
+    }
+    cost = chooser.by_space * (x1 - x0 + y1 - y0) + chooser.by_time * (t1 - t0)
+    return held, len(held) * (price - SCALE * cost)
+
+
+@settings(max_examples=60, deadline=None)
+@given(crowds(samples=8), st.floats(0.01, 0.6))
+def test_nothing_more_can_be_trimmed(users, price):
+    """Boxes shrink to samples of every member, earn no less by it, and no cut from one side would earn more."""
+    chooser = Chooser(from_points(users))
+    price = round(price * chooser.unit)
+    members = np.arange(len(users))
+    before, rows = boxes_of(chooser.paths, members, chooser.terms(price), make_room(chooser.paths, len(users)))
+    after = before.copy()
+
+    kept = trim(chooser.paths, members, chooser.terms(price), after)
+
+    total = 0
+    for old, new in zip(before.T.tolist(), after.T.tolist(), strict=True):
+        held, earned = worth(chooser, users, price, new)
+        total += len(held)
+        assert all(new[side] >= old[side] and new[side + 1] <= old[side + 1] for side in (0, 2, 4))
+        assert {member for *_, member in held} == set(range(len(users)))
+        assert earned >= worth(chooser, users, price, old)[1]
+        for side in range(6):
+            for edge in range(new[side // 2 * 2] + 1, new[side // 2 * 2 + 1]):
+                cut = [edge if place == side else value for place, value in enumerate(new)]
+                inside, _ = worth(chooser, users, price, cut)
+                if {member for *_, member in inside} == set(range(len(users))):
+                    tight = [f(p[axis] for p in inside) + (f is max) for axis in range(3) for f in (min, max)]
+                    assert worth(chooser, users, price, tight)[1] <= earned
+    assert total == kept <= rows
 
 
 @settings(max_examples=60, deadline=None)

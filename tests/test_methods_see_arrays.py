@@ -11,6 +11,7 @@ METHODS = sorted((Path(flowveil.__file__).parent / "_methods").glob("*.py"))
 ROOMS = {"_arrays", "_compiled", "_errors", "_methods", "_options", "_problem", "_processes"}
 TREES = {
     "_flows.add_by_group",  # how trips are added up
+    "_flows.without_pairs",  # and taken out
     "_places.Hierarchy",
     "_places.ROOT",
     "_places.UNIT",

@@ -153,7 +153,8 @@ def test_noise_between_zones_of_points(tmp_path):
     noisy = fv.add_noise(random_trips(), "laplace", 1.0, zones=squares(), hierarchy="ward")
     folder = noisy.write(tmp_path / "out")
 
-    assert fv.verify(folder, zones=squares()).flows == 81
+    assert fv.verify(folder, zones=squares()).flows == noisy.flows.num_rows
+    assert 60 < noisy.flows.num_rows <= 81  # of 81 pairs those whose count is above 0
     assert noisy.audit["dropped"] == {
         "in no zone": fv.build_flows(random_trips(), zones=squares()).dropped["in no zone"]
     }

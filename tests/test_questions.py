@@ -15,6 +15,7 @@ from flowveil._folder import NEEDS, Kind
 from flowveil._kinds import RECORDS
 from flowveil._reading import kernels, model
 from flowveil._reading.learning import learn
+from flowveil._reading.left_out import expect_left_out
 from flowveil._reading.spots import find_spots
 from flowveil._reading.told import tell
 from flowveil.synthetic import CITY_BBOX, City
@@ -271,6 +272,31 @@ class TestSample:
         assert "synthetic" in capsys.readouterr().out
         assert run(["sample", str(release), "-n", "0", "-o", str(tmp_path / "x.csv")]) == 2
         assert not (tmp_path / "x.csv").exists()
+
+
+def test_what_was_left_out_is_guessed_where_the_budget_was_not_used_up():
+    """Flows between single tiles leave nothing to gain: the trips below k are guessed, not all that was allowed."""
+    random = np.random.default_rng(0)
+    volumes = np.rint(random.lognormal(1.5, 1.2, 1_500)).astype(int)
+    pairs = random.choice(64 * 64, len(volumes), replace=False)
+    ends = [[f"z{number}" for number in np.repeat(part, volumes)] for part in (pairs // 64, pairs % 64)]
+    trips = pa.table({"origin_zone": ends[0], "destination_zone": ends[1]})
+    grid = [
+        shapely.box(4.4 + x / 100, 50.2 + y / 100, 4.41 + x / 100, 50.21 + y / 100) for x in range(8) for y in range(8)
+    ]
+    zones = pa.table(
+        {"zone_id": [f"z{number}" for number in range(64)], "geometry": [shapely.to_wkb(box) for box in grid]}
+    )
+    hidden = int(volumes[volumes < 5].sum())
+
+    told = {
+        most: tell(fv.anonymize(fv.build_flows(trips, zones=zones, hierarchy="ward"), k=5, max_suppression=most).files)
+        for most in (0.5, 0.01)
+    }
+
+    assert told[0.5].left_out > 3 * hidden  # what the release states
+    assert 0.6 * hidden < expect_left_out(told[0.5]) < 1.6 * hidden
+    assert expect_left_out(told[0.01]) == told[0.01].left_out  # areas were joined: all of it was used
 
 
 def test_what_a_kind_cannot_do():

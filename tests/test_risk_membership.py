@@ -65,7 +65,7 @@ def test_what_cannot_be_published_tells_nothing(tmp_path):
 
 def test_shadows_are_made_with_all_that_was_asked():
     """Every key of a promise is asked of shadow releases too, but for what follows from the trips and the method."""
-    given = {"kind", "k", "unit", "volumes", "areas", "weight", "shapes"}
+    given = {"kind", "k", "unit", "volumes", "areas", "weight", "trip_weight", "shapes"}
 
     assert {*manifest._PROMISE_KEYS, *manifest._MORE_PROMISE_KEYS} - given == set(membership._PROMISED)
 

@@ -109,6 +109,8 @@ def make_room(con: duckdb.DuckDBPyConnection, memory: int, arrays: float) -> Non
 
 def column_names(source: Source) -> tuple[str, ...]:
     """Return the columns of a source."""
+    if (names := _names_of_table(source)) is not None:
+        return names
     with connection(source) as con:
         names = tuple(types(con, source))
     if _is_csv(source) and len(names) == 1 and (marks := [mark for mark in _SEPARATORS if mark in names[0]]):
@@ -117,6 +119,14 @@ def column_names(source: Source) -> tuple[str, ...]:
             "the first line names the columns, and every line has as many values as there are names",
         )
     return names
+
+
+def _names_of_table(source: Source) -> tuple[str, ...] | None:
+    """Return the columns of a table in memory as DuckDB would name them; None if that is to be asked: it is slower."""
+    if not isinstance(source, TableSource) or source.wide is not None or source.derived:
+        return None
+    names = tuple(source.table.column_names)
+    return names if all(names) and len({name.casefold() for name in names}) == len(names) > 0 else None
 
 
 def first_rows(source: Source, most: int) -> pa.Table:

@@ -3,7 +3,7 @@
 from flowveil._engine import WEIGHT_UNIT
 from flowveil._flows.build import build_flows, make_request
 from flowveil._flows.crowds import Crowds
-from flowveil._flows.flows import Flows, Provenance, add_by_group, check_flows
+from flowveil._flows.flows import Flows, Provenance, add_by_group, check_flows, without_pairs
 from flowveil._flows.marked import MarkedTrips, mark_trips
 from flowveil._flows.people import Measures, People, least_weight
 
@@ -21,4 +21,5 @@ __all__ = [
     "least_weight",
     "make_request",
     "mark_trips",
+    "without_pairs",
 ]

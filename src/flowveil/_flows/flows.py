@@ -14,13 +14,12 @@ from flowveil._charts import PRIVATE, bars_svg, table_html
 from flowveil._engine import Reading
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds, lowest_above
-from flowveil._flows.people import Measures, joined, most_of_one, visits_by_group
+from flowveil._flows.people import Measures, People, joined, most_of_one, visits_by_group
 from flowveil._options import shown
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray
+    from flowveil._arrays import BoolArray, IntArray
     from flowveil._engine import Request, Source
-    from flowveil._flows.people import People
     from flowveil._places import BoundingBox, Hierarchy, Places
     from flowveil._times import TimeTree
 
@@ -285,3 +284,14 @@ def add_by_group(group: IntArray, values: IntArray, count: int) -> IntArray:
     totals = np.zeros(count, np.int64)
     np.add.at(totals, group[inside], values[inside])
     return totals
+
+
+def without_pairs(flows: Flows, gone: BoolArray) -> Flows:
+    """Return flows in which nobody travels on some pairs of tiles; the pairs stay."""
+    people = flows.people
+    if isinstance(people, People):
+        stays = ~gone[people.pair]
+        trips = None if people.trips is None else people.trips[stays]
+        people = People(people.pair[stays], people.person[stays], people.weight, trips)
+    weight = None if flows.weight is None else np.where(gone, 0, flows.weight)
+    return replace(flows, trips=np.where(gone, 0, flows.trips), weight=weight, people=people)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._flows import People
+from flowveil._flows import without_pairs
 from flowveil._methods.steer import check_budget
 from flowveil._problem import Solution, find_safe
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._flows import Flows
     from flowveil._problem import Problem
 
 KEPT = "that pass by themselves are flows of their own"
@@ -33,7 +32,7 @@ def solve_around(problem: Problem, solve: Callable[[Problem], Solution]) -> Solu
     Records of pairs that are taken out stay, without trips: so a solution says which flow is around each.
     """
     safe = find_safe(problem)
-    rest = replace(problem, flows=_without(problem.flows, safe))
+    rest = replace(problem, flows=without_pairs(problem.flows, safe))
     found = solve(rest) if _has_crowd(rest) else _nothing(rest)
     return _with_safe(problem, found, safe)
 
@@ -43,17 +42,6 @@ def tell_safe(problem: Problem) -> str:
     safe = find_safe(problem)
     share = int(problem.flows.trips[safe].sum()) / max(problem.flows.total, 1)
     return f"all {safe.sum():,} pairs of tiles {KEPT}, with {share:.1%} of the trips"
-
-
-def _without(flows: Flows, gone: BoolArray) -> Flows:
-    """Return flows in which nobody travels on some pairs of tiles."""
-    people = flows.people
-    if isinstance(people, People):
-        stays = ~gone[people.pair]
-        trips = None if people.trips is None else people.trips[stays]
-        people = People(people.pair[stays], people.person[stays], people.weight, trips)
-    weight = None if flows.weight is None else np.where(gone, 0, flows.weight)
-    return replace(flows, trips=np.where(gone, 0, flows.trips), weight=weight, people=people)
 
 
 def _has_crowd(problem: Problem) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._reading.left_out import expect_left_out
 from flowveil._reading.model import Matrices, Model, cut, fit, uncovered
 from flowveil._reading.parts import ZoneParts
 from flowveil._reading.regions import divide
@@ -67,14 +68,13 @@ def learn(told: Told, spots: Spots, mass: FloatArray | None = None, rounds: int 
 
 def matrices_of(told: Told) -> tuple[Matrices, Matrices]:
     """Return flows that add up, and totals over groups; neither has flows to elsewhere."""
-    left_out = told.left_out
-    known = left_out is not None and np.isfinite(left_out) and not told.spans
+    left_out = expect_left_out(told)
     published = float(told.trips[told.counted].sum())
     over_groups = told.total[told.matrix] & ~told.elsewhere
-    missing = max(published + (left_out or 0.0) - float(told.trips[over_groups].sum()), 0.0)
+    missing = max(published + left_out - float(told.trips[over_groups].sum()), 0.0)
     return (
-        _matrices(told, told.counted, left_out if known and left_out else 0.0),
-        _matrices(told, over_groups, missing if known and over_groups.any() else 0.0),
+        _matrices(told, told.counted, left_out),
+        _matrices(told, over_groups, missing if left_out > 0 and over_groups.any() else 0.0),
     )
 
 

@@ -66,7 +66,7 @@ class Readable:
         count: how many. zones: as for `between`.
 
         >>> fv.read_release("release").top(3).table["estimate"].to_pylist()
-        [24.0, 23.0, 21.0]
+        [55.0, 54.0, 42.0]
         """
         if zones is not None:
             return ask_between(self.files, zones).top(count)

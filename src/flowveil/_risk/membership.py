@@ -35,7 +35,7 @@ _BOUND = 0.6  # area under the curve from which on it tells something; 0.5 is ch
 _SEED = 0
 _PROMISED = (  # keys of promises that are asked of shadow releases, too
     *("k_weight", "min_tiles", "max_share", "sensitive_tiles", "max_suppression", "elsewhere", "totals", "remainders"),
-    *("rounding", "cell_key", "protect_margins", "hidden_choice"),
+    *("rounding", "cell_key", "protect_margins", "hidden_choice", "same_areas"),
 )
 _CALLED = {"hidden_choice": "hide_choice"}  # by `anonymize`, where that is another name
 _STEERED = ("loss", "max_gbar")  # are among the options of a method in manifests only

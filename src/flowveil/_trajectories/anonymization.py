@@ -202,7 +202,7 @@ def frontier(
     >>> box = fv.synthetic.PHONES_BBOX
     >>> for row in fv.trajectories.frontier("samples.parquet", 2, bbox=box, step="1km,30min", points=3).to_pylist():
     ...     print(f"{row['suppressed']:.0%} left out, {row['extent']:,.0f} m, {row['duration']:.0f} min")
-    21% left out, 2,370 m, 85 min
+    21% left out, 2,343 m, 85 min
     0% left out, 2,509 m, 145 min
     """
     asked = parse_grouping(

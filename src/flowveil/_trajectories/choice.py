@@ -1,4 +1,4 @@
-"""Which samples of given groups to publish: boxes in which every member was seen, chosen exactly at a price."""
+"""Which samples of given groups to publish: boxes in which every member was seen, the best ones at a price."""
 
 from __future__ import annotations
 
@@ -78,15 +78,16 @@ class Chooser:
     def choose(self, members: Sequence[IntArray], price: int) -> Outcome:
         """Return the samples of groups; whoever is in no group with a sample is suppressed."""
         from flowveil._trajectories.inner import boxes_of, make_room  # noqa: PLC0415  numba is slow to import
+        from flowveil._trajectories.trimming import trim  # noqa: PLC0415  numba is slow to import
 
         terms = self.terms(price)
         room = make_room(self.paths, max(map(len, members), default=1))
         grouping, kept = Grouping(), 0
-        for group in members:
-            samples, rows = boxes_of(self.paths, np.sort(group), terms, room)
+        for group in map(np.sort, members):
+            samples, _ = boxes_of(self.paths, group, terms, room)
             if samples.shape[1]:
-                grouping.groups.append(Group(np.sort(group), samples))
-                kept += int(rows)
+                kept += int(trim(self.paths, group, terms, samples))
+                grouping.groups.append(Group(group, samples))
         shared = [group.members for group in grouping.groups]
         everyone = np.arange(len(self.trajectories))
         grouping.suppressed_users = np.setdiff1d(everyone, np.concatenate([everyone[:0], *shared])).tolist()

@@ -56,11 +56,8 @@ def _is_matrix(source: engine.Source, available: Sequence[str]) -> bool:
     return first not in names and sum(name.strip() in names for name in others) >= _NAMED * len(others)
 
 
-def shape(source: engine.Source, layout: Layout | None, reading: engine.Reading) -> engine.Source:
+def shape(source: engine.Source, layout: Layout, available: Sequence[str], reading: engine.Reading) -> engine.Source:
     """Return a source with the columns that its layout computes."""
-    if layout is None:
-        return source
-    available = engine.column_names(source)
     is_cells = isinstance(source, engine.TableSource) and source.paths
     if layout is MATRIX and not is_cells:
         source = replace(source, wide=available[0])

@@ -105,9 +105,11 @@ def read_trips(
         }
     )
     opened = engine.open_source(source, query, reading)
-    chosen = choose_layout(opened, engine.column_names(opened), mapping, reading)
-    opened = shape(opened, chosen, reading)
     available = engine.column_names(opened)
+    chosen = choose_layout(opened, available, mapping, reading)
+    if chosen is not None:
+        opened = shape(opened, chosen, available, reading)
+        available = engine.column_names(opened)
     kept = engine.check_condition(opened, where)
     told = () if chosen is None else tuple(f"layout {chosen.name}: {note}" for note in chosen.notes)
     notes = (*(opened.notes if isinstance(opened, engine.FileSource) else ()), *told)

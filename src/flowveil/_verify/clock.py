@@ -76,7 +76,8 @@ class Clock:
             return self._utc(local - into)
         quarter, place = np.unique(utc // _QUARTER, return_inverse=True)
         same_since = np.array([_same_since(self._zone, which) for which in quarter.tolist()], np.int64)
-        return np.maximum(utc - into, same_since[place])
+        begin: IntArray = np.maximum(utc - into, same_since[place])
+        return begin
 
     def end(self, begin: IntArray, length: int) -> IntArray:
         """Return when intervals end that begin at these times: where the next one begins."""
