@@ -32,6 +32,7 @@ def make_and_verify(trips, out, *asked):
     assert run(["verify", str(out), "--against", trips]) == 0
 
 
+@pytest.mark.slow
 def test_two_months_of_bike_share_in_districts_of_ones_own(tmp_path):
     """Missing stations, two encodings and line ends, and polygons in a projected CRS that know no station."""
     geopandas = pytest.importorskip("geopandas")

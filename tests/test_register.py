@@ -135,6 +135,7 @@ class TestMonths:
 class TestJointly:
     """Three and more layers of flows."""
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(st.data())
     def test_equals_brute_force(self, data):
@@ -179,6 +180,7 @@ class TestJointly:
         assert leak.size == 2
         assert find_leaks([one, two, three], np.array([9, 9, 9]), K) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("men", [2, 5])
     @pytest.mark.parametrize("others", [("january",), ("women",), ("january", "women")])
     def test_planted_leak_between_three_releases(self, register, tmp_path, men, others):
@@ -330,6 +332,7 @@ class TestRefusals:
         with pytest.raises(fv.InputError, match=r"start_time \(local\) here"):
             publish(local, register, tmp_path / "two")
 
+    @pytest.mark.slow
     def test_counted_tables(self, register, tmp_path):
         """Which trips two tables of counts share is not known, unless their periods are typed."""
         tables = [pa.table({"origin": ["a"], "destination": ["b"], "count": [count]}) for count in (6, 9)]
@@ -507,6 +510,7 @@ class TestFile:
 
         assert fv.register(register).releases.num_rows == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("moment", ["before", "after"])
     def test_killed(self, register, tmp_path, moment):
         """A run that is killed around its writing leaves no folder that the register does not know."""
