@@ -102,3 +102,20 @@ def test_thin_totals(city_trips):
 
     assert held == sum(of_totals) / flows.total
     assert any("totals hold" in text for text in release.doubts) == (held < 0.75)
+
+
+def test_most_rows_lack(tmp_path, capsys):
+    """94 % unknown zones stop the run by default; who allows it is warned, and nothing is called safe."""
+    origin = ["a" if row < 60 else f"x{row}" for row in range(1000)]
+    pq.write_table(pa.table({"origin": origin, "destination": ["b"] * 1000}), tmp_path / "trips.parquet")
+    pq.write_table(ZONES, tmp_path / "zones.parquet")
+    zones = ["--zones", str(tmp_path / "zones.parquet"), "--hierarchy", "ward"]
+    command = ["anonymize", str(tmp_path / "trips.parquet"), *zones, "-o", str(tmp_path / "out")]
+
+    assert run(command) == 2
+    assert "94% of the rows cannot be used, and at most 20% may be" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert run([*command, "--max-unusable", "0.94"]) == 0
+    said = capsys.readouterr()
+    assert "warning: 94% of the rows cannot be used and are not in the release" in said.err
+    assert "safe to publish" not in said.out

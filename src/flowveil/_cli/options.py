@@ -296,7 +296,7 @@ class DescriptionOptions:
 def warn_of_one(k: int, k_weight: object) -> None:
     """Say that a k of 1 protects nobody."""
     if k == 1 and k_weight is None:
-        note("WARNING: k is 1, which protects nobody")
+        warn("k is 1, which protects nobody")
 
 
 def given(*groups: DataclassInstance) -> Keywords:

@@ -15,6 +15,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_WARNING = "WARNING: "  # how notes of the library begin that are more than notes
+
 
 class Doing:
     """Says what is being done; silent without a bar."""
@@ -54,8 +56,11 @@ def progress() -> Iterator[Doing]:
 
 
 def note(text: str) -> None:
-    """Tell the user something on stderr."""
-    typer.echo(f"note: {text}", err=True)
+    """Tell the user something on stderr; what the library calls a warning as one."""
+    if text.startswith(_WARNING):
+        warn(text.removeprefix(_WARNING))
+    else:
+        typer.echo(f"note: {text}", err=True)
 
 
 def warn(text: str) -> None:

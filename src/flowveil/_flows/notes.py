@@ -27,15 +27,15 @@ def check_counted(counted: Aggregate, places: Places, trips: Trips, most: float)
     if trips.where is not None and not counted.rows:
         raise InputError("no row fulfills the condition", "check --where, or leave it out")
     if not len(counted.trips):
-        why = "; ".join(_sentences(counted)) or "the input has no rows"
+        why = "; ".join(_reasons(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places, trips))
     lost = _lost(counted)
     if not lost or lost <= most * counted.rows:
         return
     if most == 0:
-        raise InputError(f"strict: {'; '.join(_sentences(counted))}", _hint(counted, places, trips))
+        raise InputError(f"strict: {'; '.join(_reasons(counted))}", _hint(counted, places, trips))
     raise InputError(
-        f"{lost / counted.rows:.0%} of the rows cannot be used, and at most {most:.0%} may be left out in silence: "
+        f"{lost / counted.rows:.0%} of the rows cannot be used, and at most {most:.0%} may be: "
         f"{'; '.join(_reasons(counted))}",
         f"{_hint(counted, places, trips)}; to leave them out all the same: --max-unusable {_above(lost, counted.rows)}",
     )
