@@ -217,6 +217,23 @@ class TestFrames:
         with pytest.raises(fv.UnknownNameError):
             read.to_geopandas("roads")
 
+    def test_answers(self, release):
+        """Departures are outlines of the zones that were asked about, pairs are lines between their centers."""
+        read, zones = fv.read_release(release), squares()
+        outline = dict(zip(zones["zone_id"].to_pylist(), shapely.from_wkb(zones["geometry"].to_pylist()), strict=True))
+
+        leaving = read.departures(zones).to_geopandas()
+        pairs = read.between(zones).top(3).to_geopandas()
+        strongest = read.top(3).to_geopandas()
+
+        assert all(row.geometry.equals(outline[row.zone]) for row in leaving.itertuples())
+        for row in pairs.itertuples():
+            start, end = row.geometry.boundary.geoms if row.origin != row.destination else (row.geometry.centroid,) * 2
+            assert outline[row.origin].contains(start)
+            assert outline[row.destination].contains(end)
+        assert len(strongest) == 3
+        assert strongest.crs.to_epsg() == 4326
+
     @pytest.mark.slow
     def test_top(self, release):
         """The strongest flows are published numbers: sure, and at most the same."""

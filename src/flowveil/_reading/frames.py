@@ -15,11 +15,16 @@ from flowveil._options import parse_choice
 from flowveil._reading.boxes import flows_of_boxes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
+
     import geopandas as gpd
     import numpy.typing as npt
     import pandas as pd
 
     from flowveil._folder import Files
+
+    Shapes: TypeAlias = Mapping[str, Mapping[str, shapely.Geometry | None]]  # by column of places, by id
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
@@ -52,35 +57,52 @@ def name_ends(flows: pa.Table, areas: pa.Table) -> pa.Table:
 
 def geo_frame(files: Files, layer: str) -> gpd.GeoDataFrame:
     """Return a layer of a release: "flows" as lines between centers, or "areas" as outlines; trajectories as boxes."""
+    parse_choice(layer, "layer", ("flows", "areas"))
+    if files.kind is Kind.TRAJECTORIES:
+        table = files.tables[files.kind.tables[0]]
+        return _on_map(table, _boxes(table))
+    flows, areas = flows_and_areas(files)
+    if layer == "areas":
+        shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
+        return _on_map(areas.drop_columns(["geometry"]), shapes)
+    return shaped_frame(name_ends(flows, areas), centers(areas))
+
+
+def flows_and_areas(files: Files) -> tuple[pa.Table, pa.Table]:
+    """Return flows and areas; boxes are areas too."""
+    return flows_of_boxes(files) if files.kind is Kind.CELLS else (files.tables[FLOWS], files.tables[AREAS])
+
+
+def shaped_frame(table: pa.Table, shapes: Shapes) -> gpd.GeoDataFrame:
+    """Return a table as a frame: with the shape that its only column of places has, or lines between two points."""
+    ends = [np.array([places.get(name) for name in texts(table[column])], object) for column, places in shapes.items()]
+    return _on_map(table, _lines(ends) if len(ends) > 1 else ends[0])
+
+
+def centers(areas: pa.Table) -> Shapes:
+    """Return by side and area a point, not a number where an area has no place."""
+    places = (areas[name].to_numpy(zero_copy_only=False) for name in ("lon", "lat"))
+    points = np.asarray(shapely.points(*places), object).tolist()
+    found: dict[str, dict[str, shapely.Geometry | None]] = {side: {} for side in SIDES}
+    for side, area, point in zip(texts(areas["side"]), texts(areas["area"]), points, strict=True):
+        found[side][area] = point
+    return found
+
+
+def _on_map(table: pa.Table, shapes: npt.NDArray[np.object_]) -> gpd.GeoDataFrame:
     try:
         import geopandas as gpd  # noqa: PLC0415  an extra of readers
     except ImportError:
         raise InputError("a map frame needs the package geopandas", "pip install geopandas") from None
-    parse_choice(layer, "layer", ("flows", "areas"))
-    if files.kind is Kind.TRAJECTORIES:
-        table = files.tables[files.kind.tables[0]]
-        return gpd.GeoDataFrame(as_pandas(table), geometry=_boxes(table), crs="EPSG:4326")
-    if files.kind is Kind.CELLS:
-        flows, areas = flows_of_boxes(files)
-    else:
-        flows, areas = files.tables[FLOWS], files.tables[AREAS]
-    if layer == "areas":
-        shapes = shapely.from_wkb(np.array(areas["geometry"].to_pylist(), object))
-        return gpd.GeoDataFrame(as_pandas(areas.drop_columns(["geometry"])), geometry=shapes, crs="EPSG:4326")
-    return gpd.GeoDataFrame(as_pandas(name_ends(flows, areas)), geometry=_lines(flows, areas), crs="EPSG:4326")
+    return gpd.GeoDataFrame(as_pandas(table), geometry=shapes, crs="EPSG:4326")
 
 
-def _lines(flows: pa.Table, areas: pa.Table) -> npt.NDArray[np.object_]:
-    """Return straight lines between the centers of areas, None where an end has no place."""
-    points = {}
-    for row in areas.select(["area", "side", "lon", "lat"]).to_pylist():
-        points[row["side"], row["area"]] = (np.nan if row["lon"] is None else row["lon"], row["lat"])
-    missing = (np.nan, np.nan)
-    ends = [[points.get((side, area), missing) for area in texts(flows[side])] for side in SIDES]
-    start, stop = (np.array(end, np.float64).reshape(-1, 2) for end in ends)
-    known = np.isfinite(np.column_stack([start, stop])).all(axis=1)
-    lines: npt.NDArray[np.object_] = np.full(len(start), None, np.object_)
-    lines[known] = np.asarray(shapely.linestrings(np.stack([start[known], stop[known]], axis=1)), np.object_)
+def _lines(ends: Sequence[npt.NDArray[np.object_]]) -> npt.NDArray[np.object_]:
+    """Return straight lines between points, None where an end has no place."""
+    places = np.stack([np.column_stack([shapely.get_x(end), shapely.get_y(end)]) for end in ends], axis=1)
+    known = np.isfinite(places).all(axis=(1, 2))
+    lines: npt.NDArray[np.object_] = np.full(len(places), None, np.object_)
+    lines[known] = np.asarray(shapely.linestrings(places[known]), np.object_)
     return lines
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import shapely
 
 from flowveil._errors import InputError
 from flowveil._folder import SIDES, Kind, check_operation
@@ -14,7 +15,7 @@ from flowveil._options import parse_whole
 from flowveil._places import read_zones
 from flowveil._reading.bounds import everywhere, lay_areas
 from flowveil._reading.estimates import bounds, estimate
-from flowveil._reading.frames import as_pandas
+from flowveil._reading.frames import as_pandas, shaped_frame
 from flowveil._reading.learning import learn
 from flowveil._reading.shares import outlined
 from flowveil._reading.spots import find_spots
@@ -24,6 +25,7 @@ from flowveil._reading.weights import read_weights
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import geopandas as gpd
     import pandas as pd
     from scipy import sparse
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from flowveil._places import ZonesLike, ZoneTable
     from flowveil._reading.bounds import Certain
     from flowveil._reading.estimates import Block
+    from flowveil._reading.frames import Shapes
     from flowveil._reading.told import Told
 
 _LISTED = 0.5  # trips: a pair that no flow touches is listed from so many on
@@ -59,6 +62,7 @@ class Answers:
     table: pa.Table
     notes: tuple[str, ...] = ()  # what a reader must know
     names: Mapping[str, str] = field(default_factory=dict)  # by zone: what people call it
+    shapes: Shapes = field(default_factory=dict)  # by column of zones, by zone: its outline, or a point of each of two
 
     def __repr__(self) -> str:
         return f"<Answers: {self.table.num_rows:,} rows>"
@@ -71,6 +75,14 @@ class Answers:
         """
         return as_pandas(self.table)
 
+    def to_geopandas(self) -> gpd.GeoDataFrame:
+        """Return the table as a layer for maps: outlines of zones, or lines between the centers of two.
+
+        >>> fv.read_release("release").departures("zones.parquet").to_geopandas().crs.to_epsg()
+        4326
+        """
+        return shaped_frame(self.table, self.shapes)
+
     def top(self, count: int = 10) -> Answers:
         """Return the rows with the highest estimates, highest first.
 
@@ -81,7 +93,7 @@ class Answers:
         """
         count = parse_whole(count, "count", "give a whole number from 1 up", 1)
         order = np.argsort(-self.table["estimate"].to_numpy(), kind="stable")[:count]
-        return Answers(self.table.take(order), self.notes, self.names)
+        return replace(self, table=self.table.take(order))
 
 
 def ask_between(
@@ -138,7 +150,8 @@ class _Question:
                 limits = {block.matrix: bounds(self.learned, certain, block.matrix)}
             tables.append(self._rows(block, limits[block.matrix], zones, titles))
             table = in_order(tables, [*titles, *self.told.keys.column_names])
-        return Answers(table, notes_of(self.told), names_of(named))
+        shapes = {title: _shapes(zone, points=len(titles) > 1) for title, zone in zip(titles, named, strict=True)}
+        return Answers(table, notes_of(self.told), names_of(named), shapes)
 
     def _shares(self, zones: ZoneTable | None) -> sparse.csr_array:
         from scipy import sparse  # noqa: PLC0415  slow to import
@@ -191,6 +204,13 @@ class _Question:
         if self.told.noisy:
             columns["noise"] = pa.array(block.noise[row, column], pa.float64())
         return pa.table(columns)
+
+
+def _shapes(zones: ZoneTable, *, points: bool) -> dict[str, shapely.Geometry | None]:
+    """Return the outline of each zone, or its center, which serves where it has none."""
+    centers = np.asarray(shapely.points(zones.lon, zones.lat), object)
+    places = centers if points else np.where(outlined(zones), zones.geometry, centers)
+    return dict(zip(zones.ids, places.tolist(), strict=True))
 
 
 def names_of(zones: list[ZoneTable]) -> dict[str, str]:

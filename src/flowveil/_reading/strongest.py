@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from flowveil._folder import SIDES
 from flowveil._options import parse_whole
+from flowveil._reading.frames import centers, flows_and_areas
 from flowveil._reading.questions import Answers, notes_of
 from flowveil._reading.told import tell
 
@@ -36,4 +37,4 @@ def strongest(files: Files, count: int) -> Answers:
     columns["at_most"] = pa.nulls(len(order), pa.float64()) if open_ended else high
     columns["left_out"] = np.zeros(len(order))
     names = {area: name for end in told.ends for area, name in zip(end.ids, end.names, strict=True) if name is not None}
-    return Answers(pa.table(columns), notes_of(told), names)
+    return Answers(pa.table(columns), notes_of(told), names, centers(flows_and_areas(files)[1]))
