@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import UnknownNameError
+from flowveil._matrices.boxes import non_negative
+from flowveil._reading import share_inside
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._matrices.boxes import Boxes
     from flowveil._matrices.points import Points
+    from flowveil._reading import Marginal
 
 # Share of each side that a query spans; None: any shape and size.
 SIZES: dict[str, float | None] = {"random": None, "1%": 0.01, "5%": 0.05, "10%": 0.10}
@@ -78,9 +83,32 @@ def answer_queries(
 
 
 def answer_boxes(workload: Workload, boxes: Boxes, counts: IntArray | None = None) -> FloatArray:
-    """Return what a release of boxes answers: counts are taken to be spread evenly inside a box."""
+    """Return what a release of boxes answers: counts are spread inside a box by marginals, evenly without."""
     values = (boxes.counts if counts is None else counts).astype(np.float64)
+    if boxes.marginals:
+        spread = [marginal.spread(non_negative(marginal.counts)) for marginal in boxes.marginals]
+        return answer_by_place(workload, boxes.low, boxes.high, values, spread)
     return answer_queries(workload.low, workload.high, boxes.low, boxes.high, values)
+
+
+def answer_by_place(
+    workload: Workload, low: IntArray, high: IntArray, values: FloatArray, spread: Sequence[Marginal]
+) -> FloatArray:
+    """Return the sum of values over the share of each box that lies in each query, as marginals of places say."""
+    places = []
+    for place in range(len(spread)):
+        axes = slice(2 * place, 2 * place + 2)
+        rectangles, row = np.unique(np.column_stack([low[:, axes], high[:, axes]]), axis=0, return_inverse=True)
+        places.append((axes, rectangles[:, :2], rectangles[:, 2:], row.ravel()))
+    answers = np.zeros(len(workload.low))
+    for query in range(len(answers)):
+        share = values
+        for marginal, (axes, start, end, row) in zip(spread, places, strict=True):
+            share = (
+                share * share_inside(marginal, start, end, workload.low[query, axes], workload.high[query, axes])[row]
+            )
+        answers[query] = share.sum()
+    return answers
 
 
 def mre(workload: Workload, answers: FloatArray) -> dict[str, float | None]:

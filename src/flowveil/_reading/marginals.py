@@ -1,7 +1,7 @@
 """How trips lie inside boxes with noise: as the marginals of single places say, and evenly where there are none.
 
-A marginal is a noisy count of where trips start (or end, or stop), over boxes of one place that are smaller than those of
-all places together. Inside a box, places are taken to be independent of each other.
+A marginal is a noisy count of where trips start (or end, or stop), over boxes of one place that are smaller than those
+of all places together. Inside a box, places are taken to be independent of each other.
 """
 
 from __future__ import annotations
