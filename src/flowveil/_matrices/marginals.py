@@ -1,4 +1,4 @@
-"""Marginals: noisy counts of where trips start, end and stop, each place by itself and more finely than all together."""
+"""Marginals: noisy counts of where trips start, end and stop, each place by itself, finer than all together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our own for boxes of any number of places: PrivTree's tree, and marginals that tell how trips lie inside its boxes."""
+"""Our own for boxes of any number of places: PrivTree, and marginals that tell how trips lie inside its boxes."""
 
 from __future__ import annotations
 
