@@ -43,8 +43,8 @@ def make_workload(
 ) -> Workload:
     """Draw queries of one size.
 
-    size: random, 1%, 5%, 10% or 20% of each side. placement: `uniform`, or `records` for queries centered on random trips.
-    Uniform small queries are almost all empty in four dimensions and rank nothing.
+    size: random, 1%, 5%, 10% or 20% of each side. placement: `uniform`, or `records` for queries centered on random
+    trips. Uniform small queries are almost all empty in four dimensions and rank nothing.
     """
     if size not in _KNOWN:
         raise UnknownNameError("size of queries", size, _KNOWN)
