@@ -30,11 +30,13 @@ class Boxes:
 
 def join(parts: list[Boxes]) -> Boxes:
     """Return boxes found one after the other, ordered by matrix and place."""
-    names = ("low", "high", "counts", "charged", "matrix", "node")
-    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-    low, matrix = columns[0], columns[4]
+    low, matrix = (np.concatenate([getattr(part, name) for part in parts]) for name in ("low", "matrix"))
     order = np.lexsort((*low.T[::-1], matrix))
-    return Boxes(*(column[order] for column in columns))
+
+    def column(name: str) -> IntArray:
+        return np.concatenate([getattr(part, name) for part in parts])[order]
+
+    return Boxes(low[order], column("high"), column("counts"), column("charged"), matrix[order], column("node"))
 
 
 def non_negative(counts: IntArray) -> IntArray:

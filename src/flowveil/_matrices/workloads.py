@@ -102,13 +102,12 @@ def answer_by_place(
         rectangles, row = np.unique(np.column_stack([low[:, axes], high[:, axes]]), axis=0, return_inverse=True)
         places.append((axes, rectangles[:, :2], rectangles[:, 2:], row.ravel()))
     answers = np.zeros(len(workload.low))
+    begin, stop = workload.low.astype(np.float64), workload.high.astype(np.float64)
     for query in range(len(answers)):
-        share = values
+        shared = values.copy()
         for marginal, (axes, start, end, row) in zip(spread, places, strict=True):
-            share = (
-                share * share_inside(marginal, start, end, workload.low[query, axes], workload.high[query, axes])[row]
-            )
-        answers[query] = share.sum()
+            shared *= share_inside(marginal, start, end, begin[query, axes], stop[query, axes])[row]
+        answers[query] = shared.sum()
     return answers
 
 

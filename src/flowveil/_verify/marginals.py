@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flowveil._arrays import texts
 from flowveil._verify.broken import broken
 from flowveil._verify.method import HAS_MARGINALS
 from flowveil._verify.tiling import check_tiling
@@ -48,8 +50,8 @@ def check_columns(table: pa.Table, places: list[str]) -> None:
         raise broken(f"the columns of the marginals are not {', '.join(types)}")
     if any(column.null_count for column in table.columns):
         raise broken("a column of the marginals has nulls")
-    listed = table["place"].to_pylist()
-    if list(dict.fromkeys(listed)) != places or listed != sorted(listed, key=places.index):
+    listed = texts(table["place"])
+    if [place for place, _ in groupby(listed)] != places:
         raise broken("the marginals are not of the places of the manifest, one after the other")
 
 
@@ -58,8 +60,8 @@ def check_marginals(table: pa.Table, cells: int, spends: Mapping[str, float], tr
 
     spends: what each marginal spends of epsilon, by its name in the budget.
     """
-    for number, place in enumerate(dict.fromkeys(table["place"].to_pylist())):
-        part = table.filter(pc.equal(table["place"], place))
+    for number, place in enumerate(dict.fromkeys(texts(table["place"]))):
+        part = table.filter(pc.equal(table["place"], pa.scalar(place)))
         low, high = (np.column_stack([_whole(part, f"{end}_{axis}") for axis in (0, 1)]) for end in ("low", "high"))
         check_tiling(low, high, cells)
         projected, total = _whole(part, "nonnegative"), int(_whole(part, "count").sum())
