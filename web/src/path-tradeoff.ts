@@ -9,7 +9,7 @@ import type {PathPoint} from './types';
 import type {Work} from './work';
 
 const METHODS: [State['pathMethod'], string][] = [
-  ['glove', 'glove: at least k persons share each path; nothing is left out'],
+  ['glove', 'glove: at least k persons share each path'],
   ['complete', 'glove, and all of them were seen in every sample of it'],
   ['gather', 'gather: all were seen in every sample, grouped by what they share'],
 ];
@@ -36,7 +36,7 @@ export function pathTradeOff(store: Store, work: Work): HTMLElement {
   const charts = [EXTENT, DURATION].map((axes) => ({axes, element: s('svg', {class: 'frontier', role: 'img', 'aria-label': `${axes.label}, against samples left out`})}));
   const reading = h('dl', {class: 'reading', 'aria-live': 'polite'});
   const words = h('p', {class: 'help', 'aria-live': 'polite'});
-  const pair = h('div', {class: 'pair'}, ...charts.map(({element}) => element));
+  const pair = h('div', {class: 'side-by-side'}, ...charts.map(({element}) => element));
   const steered = h(
     'div',
     {class: 'budget-box'},
@@ -74,7 +74,7 @@ function wordsOf(state: State, chosen: PathPoint | null): string {
   const found = state.pathFrontier;
   if (!found) return 'That makes eight releases, and may take minutes with many persons. It is counted from true samples: keep it to yourself.';
   if (!found.points.length) return 'No sample can be published at any price. Lower k, or take larger limits of samples.';
-  if (chosen) return 'Of the releases that were tried, the finest that leaves out no more than the slider says. The release itself is searched for exactly.';
+  if (chosen) return 'Of the releases that were tried, the finest that leaves out no more than the slider says. The release itself is searched for between them.';
   const least = Math.min(...found.points.map((point) => point.suppressed));
   return `None of the releases that were tried leaves out so little: at least ${percent(least)}. Move the slider, or lower k.`;
 }
