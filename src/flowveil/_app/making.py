@@ -82,7 +82,11 @@ def follow_paths(
     return {"samples": int(data.rows.sum()), "points": points}
 
 
-def _read_paths(tell: Tell, trips: str, reading: dict[str, Any]) -> fv.trajectories.Trajectories:
+def _read_paths(
+    tell: Tell,
+    trips: str,
+    reading: dict[str, Any],  # of read_trajectories
+) -> fv.trajectories.Trajectories:
     tell("reading samples")
     refuse_bombs(trips, "trips")
     return fv.trajectories.read_trajectories(trips, **reading)
