@@ -322,6 +322,7 @@ class TestUploads:
         assert job["state"] == "failed"
         assert "6,000,000 rows" in job["error"]
 
+    @pytest.mark.slow
     def test_arrow_that_unfolds(self, app, tmp_path):
         """A few hundred bytes of Arrow that claim billions of rows are refused, and nothing is left behind."""
         schema = pa.schema({"start_lon": pa.null()})
@@ -790,6 +791,7 @@ class TestState:
         assert small.client.get(f"/api/jobs/{job['id']}").status_code == 400
         assert list((small.folder / "jobs").glob("*/*")) == []
 
+    @pytest.mark.slow
     def test_preview(self, app):
         """A few rows are shown as they are written, cut where they are long, with what is understood."""
         rows = "".join(f'{row}.50,50.3,4.6,50.4,"{"x" * 500}",007\n' for row in range(20))

@@ -28,6 +28,7 @@ def bikes(times):
     return table.append_column("starttime", pa.array([times[row % len(times)] for row in range(len(table))]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "times",
     [

@@ -17,7 +17,8 @@ from flowveil._matrices.boxes import Boxes
 from flowveil._matrices.ladder import make_ladder
 from flowveil._matrices.mosaic import noisy_mosaic
 from flowveil._matrices.points import Points
-from flowveil._noise import Ledger, draws
+from flowveil._matrices.privtree import privtree
+from flowveil._noise import Ledger, draws, growing
 from flowveil._places import Hierarchy
 
 EPSILON = 2.0
@@ -33,34 +34,42 @@ def bounds(seen, runs):
     return low, high
 
 
-def copies(cells, runs):
-    """Return a 4 x 4 matrix with one trip in each of `cells` (which may repeat), `runs` times."""
-    distinct, counts = np.unique(np.array(cells, np.int64).reshape(-1, 2), axis=0, return_counts=True)
+def copies(cells, runs, lengths=(4, 4)):
+    """Return a matrix with one trip in each of `cells` (which may repeat), `runs` times."""
+    cells = np.array(cells, np.int64).reshape(-1, len(lengths))
+    distinct, counts = np.unique(cells, axis=0, return_counts=True)
     number = np.repeat(np.arange(runs), len(distinct))
-    return Points(np.tile(distinct, (runs, 1)), np.tile(counts, runs), (4, 4), number, runs)
+    return Points(np.tile(distinct, (runs, 1)), np.tile(counts, runs), lengths, number, runs)
 
 
 def observe(boxes, runs, cell):
-    """Return what an attacker sees of each run: the structure, the count of the box of `cell`, and the total."""
-    code = np.column_stack([boxes.low, boxes.high]) @ np.array([1, 5, 25, 125])
-    hashes = np.random.default_rng(1).integers(0, 2**62, 625, np.uint64)
+    """Return what an attacker sees of each run: structure, count of the box of `cell`, total, size of that box."""
+    edges = np.column_stack([boxes.low, boxes.high])
+    odd = np.random.default_rng(1).integers(0, 2**62, edges.shape[1], np.uint64) | np.uint64(1)
+    mixed = edges.astype(np.uint64) @ odd
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= odd[0]
     structure = np.zeros(runs, np.uint64)
-    np.add.at(structure, boxes.matrix, hashes[code])
+    np.add.at(structure, boxes.matrix, mixed ^ (mixed >> np.uint64(31)))
     holds = ((boxes.low <= cell) & (cell < boxes.high)).all(axis=1)
     count = np.zeros(runs, np.int64)
     count[boxes.matrix[holds]] = boxes.counts[holds]
     total = np.bincount(boxes.matrix, boxes.counts, runs).astype(np.int64)
-    return structure, count, total
+    size = np.zeros(runs, np.int64)
+    size[boxes.matrix[holds]] = (boxes.high - boxes.low).prod(axis=1)[holds]
+    return structure, count, total, size
 
 
 def events(seen):
     """Yield tests of what is seen, made from the first input alone."""
-    structure, count, total = seen
+    structure, count, total, size = seen
     kinds, often = np.unique(structure, return_counts=True)
     common = kinds[np.argsort(-often)][:20]
     for kind in common:
         yield "structure", lambda other, kind=kind: other[0] == kind
     yield "structure", lambda other: ~np.isin(other[0], common)
+    for edge in np.unique(size):
+        yield "structure", lambda other, edge=edge: other[3] <= edge
     for place, values in ((1, count), (2, total)):
         for edge in np.unique(np.quantile(values, np.linspace(0, 1, 15)).astype(int)):
             yield "output", lambda other, place=place, edge=edge: other[place] >= edge
@@ -71,20 +80,29 @@ def events(seen):
             yield "both", lambda other, kind=kind, edge=edge: (other[0] == kind) & (other[1] <= edge)
 
 
-def audit(method, cells, runs=RUNS):
-    """Return the kinds of events that are more than exp(epsilon) times as likely with a trip as without, or reversed.
+def audit(method, cells, runs=RUNS, lengths=(4, 4)):
+    """Return by kind of event the largest epsilon that was seen for certain, a lower bound of the true one.
 
+    It is the logarithm of how much more likely an event is with a trip than without, or reversed, at least.
     `cells` are the trips of the larger input; the last one is missing from its neighbor.
     """
     cell = np.array(cells[-1])
-    sides = [observe(method(copies(each, runs), Ledger(EPSILON, runs)), runs, cell) for each in (cells, cells[:-1])]
-    found = set()
+    sides = [
+        observe(method(copies(each, runs, lengths), Ledger(EPSILON, runs)), runs, cell) for each in (cells, cells[:-1])
+    ]
+    found = {}
     for first, second in (sides, sides[::-1]):
         for kind, event in events(first):
             likely, unlikely = (int(event(side).sum()) for side in (first, second))
-            if bounds(likely, runs)[0] > np.exp(EPSILON) * bounds(unlikely, runs)[1]:
-                found.add(kind)
+            low = bounds(likely, runs)[0]
+            if low > 0:
+                found[kind] = max(found.get(kind, 0.0), float(np.log(low / bounds(unlikely, runs)[1])))
     return found
+
+
+def caught(method, cells, runs=RUNS, lengths=(4, 4)):
+    """Return the kinds of events that epsilon does not allow."""
+    return {kind for kind, seen in audit(method, cells, runs, lengths).items() if seen > EPSILON}
 
 
 TEN = [(at % 4, at // 4 % 4) for at in range(10)]
@@ -98,13 +116,57 @@ THREE = [(0, 0), (0, 0), (3, 2)]
 )
 def test_honest_methods_pass(method, cells):
     """What the methods publish about a trip stays within epsilon."""
-    assert audit(method, cells, FEWER_RUNS) == set()
+    assert caught(method, cells, FEWER_RUNS) == set()
 
 
 @pytest.mark.slow
 def test_homogeneity_passes():
     """The same for chosen cuts, with fewer runs: OpenDP picks one minimum at a time."""
-    assert audit(daf.daf_homogeneity, TEN, runs=2_000) == set()
+    assert caught(daf.daf_homogeneity, TEN, runs=2_000) == set()
+
+
+LINE = (256,)  # so long that a path has eight decisions
+ONE, FOUR = [(77,)], [(77,)] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cells", "lengths"), [(TEN, (4, 4)), (THREE, (4, 4)), (ONE, LINE), (FOUR, LINE), ([(1, 2, 3)] * 3, (16, 16, 16))]
+)
+def test_privtree_passes(cells, lengths):
+    """One charge pays for all decisions of a path, and the counts are paid with the rest."""
+    assert caught(privtree, cells, FEWER_RUNS, lengths) == set()
+
+
+@pytest.mark.slow
+def test_mutant_privtree_without_decay(monkeypatch):
+    """Counts that are not lowered from depth to depth are caught: each of eight decisions then costs as much as one."""
+    monkeypatch.setattr(growing, "decay_of", lambda *_: 0)
+
+    assert "structure" in caught(nearly_all_tree, ONE, FEWER_RUNS, LINE)
+
+
+@pytest.mark.slow
+def test_mutant_privtree_scale(monkeypatch):
+    """Noise for one decision alone (scale 1 / epsilon) is caught: a trip changes two of them as much."""
+    monkeypatch.setattr(growing, "decision_epsilon", lambda epsilon, _: epsilon)
+
+    assert "structure" in caught(nearly_all_tree, ONE, FEWER_RUNS, LINE)
+
+
+def nearly_all_tree(points, ledger):
+    """Run PrivTree with almost all of epsilon on the tree, so that little else can hide a mistake there."""
+    return privtree(points, ledger, tree_share=0.999)
+
+
+@pytest.mark.slow
+def test_mutant_tree_not_charged(monkeypatch):
+    """A tree that is grown without a charge is caught, in structure and counts together."""
+    monkeypatch.setattr(
+        Ledger, "grow", lambda ledger, *charge: growing.Growth(ledger, ledger.roots, EPSILON, charge[-1])
+    )
+
+    assert caught(privtree, FOUR, FEWER_RUNS, LINE)
 
 
 def small_mosaic(points, ledger):
@@ -119,7 +181,7 @@ def small_mosaic(points, ledger):
 @pytest.mark.slow
 def test_noisy_mosaic_passes():
     """Our own method stays within epsilon, structure included."""
-    assert audit(small_mosaic, TEN, FEWER_RUNS) == set()
+    assert caught(small_mosaic, TEN, FEWER_RUNS) == set()
 
 
 @pytest.mark.slow
@@ -128,7 +190,7 @@ def test_mutant_noise_halved(monkeypatch):
     honest = draws.add_laplace
     monkeypatch.setattr(draws, "add_laplace", lambda values, epsilon: honest(values, 2 * epsilon))
 
-    assert "output" in audit(grids.uniform, TEN)
+    assert "output" in caught(grids.uniform, TEN)
 
 
 @pytest.mark.slow
@@ -144,7 +206,7 @@ def test_mutant_stop_on_a_true_count(monkeypatch):
     monkeypatch.setattr(daf, "_counts", remember)
     monkeypatch.setattr(daf, "stops", lambda _: true[0] < 3)
 
-    assert "structure" in audit(daf.daf_entropy, THREE)
+    assert "structure" in caught(daf.daf_entropy, THREE)
 
 
 @pytest.mark.slow
@@ -152,7 +214,7 @@ def test_mutant_exact_total_in_mkm(monkeypatch):
     """Taking the exact total is caught by the auditor, in the structure: 10 trips make 3 parts a side, 9 make 2."""
     monkeypatch.setattr(grids, "noisy_total", lambda points, _: points.totals.astype(float))
 
-    assert "structure" in audit(grids.mkm, TEN)
+    assert "structure" in caught(grids.mkm, TEN)
 
 
 @pytest.mark.slow
@@ -163,4 +225,4 @@ def test_mutant_box_from_the_data():
         edge = points.cells.max(axis=0) + 1
         return grids.uniform(replace(points, lengths=tuple(edge.tolist())), ledger)
 
-    assert "structure" in audit(fitted, THREE)
+    assert "structure" in caught(fitted, THREE)

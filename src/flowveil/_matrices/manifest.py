@@ -66,15 +66,8 @@ def make_manifest(
 
 def budget(ledger: Ledger, most: int) -> list[Spending]:
     """Return what a path spends before its count is published, in order, for a whole unit."""
-    named = {spend.name: spend.epsilon for spend in ledger.spends if spend.name != "cells"}
-    by_depth = sorted(named, key=lambda name: (name != "total", *_step(name)))
-    return [{"spend": name, "epsilon": named[name] * most} for name in by_depth]
-
-
-def _step(name: str) -> tuple[int, int]:
-    """Return when a spend is made: counts of a depth, then the cuts of its nodes."""
-    what, _, depth = name.partition(" ")
-    return int(depth or 0), 0 if what == "counts" else 1
+    spends = {spend.name: spend.epsilon for spend in ledger.spends if spend.name != "cells"}
+    return [{"spend": name, "epsilon": epsilon * most} for name, epsilon in spends.items()]
 
 
 def promise_text(promise: Promise, label: str | None = None, *, positive_only: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
-from flowveil._matrices import daf, grids
+from flowveil._matrices import daf, grids, privtree
 from flowveil._methods import noisy_methods
 
 if TYPE_CHECKING:
@@ -18,11 +18,13 @@ LAPLACE = "laplace"
 TILE_METHODS = (MOSAIC, LAPLACE)  # that count pairs of tiles, not cells
 DEFAULT_METHOD = "daf-entropy"
 
+_FILES = (grids, daf, privtree)
+
 
 def _function(name: str) -> Callable[..., Boxes]:
     """Return the function of a method that releases boxes: it is called like the method."""
     spelled = name.replace("-", "_")
-    function: Callable[..., Boxes] = getattr(grids if hasattr(grids, spelled) else daf, spelled)
+    function: Callable[..., Boxes] = next(getattr(file, spelled) for file in _FILES if hasattr(file, spelled))
     return function
 
 

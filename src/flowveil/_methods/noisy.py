@@ -53,6 +53,11 @@ NOISY = (
         Option("candidate_cuts", 10, "lists of cuts to choose from"),
         _CONSISTENT,
     ),
+    _noisy(
+        "privtree",
+        "a tree that halves boxes with many trips, at one price for the whole tree (PrivTree)",
+        Option("tree_share", 0.5, "share of the budget that goes to the tree, the rest to counts"),
+    ),
     _noisy("laplace", "noise on every pair of tiles, empty ones too; those above zero are listed (ATG paper)"),
     _noisy(
         "noisy-mosaic",

@@ -11,6 +11,7 @@ import numpy as np
 
 from flowveil._errors import InputError, PromiseError
 from flowveil._noise import draws, sparse
+from flowveil._noise.growing import Growth
 from flowveil._options import parse_epsilon
 
 if TYPE_CHECKING:
@@ -45,13 +46,9 @@ class Ledger:
         self.spends: list[Spend] = []
         self.parents = np.full(roots, -1, np.int64)
         self.measured: list[tuple[IntArray, IntArray, IntArray]] = []  # nodes, noisy counts, charges: nothing private
+        self.roots: IntArray = np.arange(roots, dtype=np.int64)  # one for each matrix
         self._spent = np.zeros(roots, np.int64)
         self._open = np.ones(roots, bool)
-
-    @property
-    def roots(self) -> IntArray:
-        """The nodes of the beginning: one for each matrix."""
-        return np.arange(len(self._spent), dtype=np.int64)
 
     def children(self, parents: IntArray) -> IntArray:
         """Hang one new node below each of `parents` (as often as listed) and return the new nodes."""
@@ -107,6 +104,23 @@ class Ledger:
         chosen = np.array([node], np.int64)
         self._charge(name, chosen, np.array([parts], np.int64))
         return draws.least(scores, sensitivity, self.epsilon_of(parts))
+
+    def grow(self, name: str, parts: int, fan_out: int) -> Growth:
+        """Charge `parts` to each root, and return what decides which nodes of a whole tree below them are split.
+
+        fan_out: how many children a node has at most; more than two are cheaper. The tree may be as deep as it likes.
+        """
+        self._charge(name, self.roots, np.full(len(self.roots), parts, np.int64))
+        return Growth(self, self.roots, self.epsilon_of(parts), fan_out)
+
+    def part(self, name: str, parts: int) -> Ledger:
+        """Charge `parts` to each root, and return a ledger of its own over the same trips, which has these to spend.
+
+        Both are about the same trips, so that their charges add up (sequential composition); within the new ledger
+        the trips may be divided in another way.
+        """
+        self._charge(name, self.roots, np.full(len(self.roots), parts, np.int64))
+        return Ledger(self.epsilon_of(parts), len(self.roots))
 
     def epsilons(self, parts: IntArray) -> FloatArray:
         """Return the epsilons of many charges."""

@@ -46,6 +46,7 @@ _NOISY_METHODS: dict[str, dict[str, type]] = {
     "mkm": {"variant": str, "max_cells": int},
     "daf-entropy": {"consistent": bool, "max_cells": int},
     "daf-homogeneity": {"cut_share": float, "candidate_cuts": int, "consistent": bool, "max_cells": int},
+    "privtree": {"tree_share": float, "max_cells": int},
     LISTS_POSITIVE: {"max_cells": int},
     "noisy-mosaic": {"consistent": bool, "max_cells": int},
 }
@@ -64,6 +65,7 @@ _VALUES: dict[str, Callable[[Json], bool]] = {  # what options may be, where the
     "steps": lambda value: 0 <= value <= _LARGEST,
     "max_cells": lambda value: 1 <= value <= _LARGEST,
     "variant": lambda value: value in ("lei", "daf"),
+    "tree_share": lambda value: 0 < value < 1,
     "cut_share": lambda value: 0 < value < 1,
     "candidate_cuts": lambda value: 2 <= value <= _LARGEST,
 }

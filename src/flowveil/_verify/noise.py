@@ -24,6 +24,7 @@ from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
 from flowveil._verify.results import Verification
 from flowveil._verify.tables import FlowTable, areas_of
+from flowveil._verify.tiling import check_tiling
 from flowveil._verify.written import check_written, load_manifest
 
 if TYPE_CHECKING:
@@ -42,8 +43,14 @@ _MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
 _SLACK = 0.05  # in edges of a tile: edges of cells are bent, and a corner of the box may stick out
 _KILOMETERS_A_DEGREE = 111.2
 _MOST_PATHS = 1_000_000  # of a budget; real ones have a few hundred
-_WITHOUT_TOTAL = ("uniform", "laplace")  # methods that spend nothing before a count
-_SPENDS = {  # what others spend after a total
+_TREE = "tree"  # the spend for which boxes are halved
+_FIRST = {  # what methods spend before they divide the trips, if it is not a total
+    "identity": [],
+    "uniform": [],
+    "laplace": [],
+    "privtree": [_TREE],
+}
+_SPENDS = {  # what others spend after that
     "daf-entropy": ("counts",),
     "daf-homogeneity": ("counts", "cuts"),
     "noisy-mosaic": ("counts",),
@@ -91,25 +98,11 @@ def verify_noisy(
 
 
 def _check_boxes(release: NoisyTables) -> None:
-    """Check that boxes tile the grid axis by axis: within boxes alike on earlier axes, intervals follow each other."""
+    """Check that boxes tile the grid."""
     low, high = (
         np.column_stack([release.whole(f"{end}_{axis}") for axis in range(release.axes)]) for end in ("low", "high")
     )
-    cells = release.options["cells"]
-    if not len(low) or (low < 0).any() or (high > cells).any() or (low >= high).any():
-        raise broken("a box is empty or lies outside the grid")
-    group = np.zeros(len(low), np.int64)
-    for axis in range(low.shape[1]):
-        rows = np.column_stack([group, low[:, axis], high[:, axis]])
-        distinct, group = np.unique(rows, axis=0, return_inverse=True)
-        group = group.ravel()
-        first = np.append(True, distinct[1:, 0] != distinct[:-1, 0])
-        last = np.append(first[1:], True)
-        whole = (distinct[first, 1] == 0).all() and (distinct[last, 2] == cells).all()
-        if not whole or (distinct[1:][~first[1:], 1] != distinct[:-1][~last[:-1], 2]).any():
-            raise broken(f"along axis {axis} the boxes leave a gap or overlap")
-    if len(np.unique(group)) < len(group):
-        raise broken("a box is listed twice")
+    check_tiling(low, high, release.options["cells"])
 
 
 def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntArray]:
@@ -245,8 +238,8 @@ def _spends(budget: Json) -> list[tuple[str, float]]:
 
 def _check_names_of_spends(method: str, names: list[str]) -> None:
     """Raise unless these are what the method spends before a count: a total, then counts and cuts, depth by depth."""
-    deeper = [name for name in names if name != "total"]
-    first = [] if method in _WITHOUT_TOTAL else ["total"]
+    first = _FIRST.get(method, ["total"])
+    deeper = names[len(first) :]
     whats = [re.fullmatch(r"(counts|cuts) (0|[1-9][0-9]{0,3})", name) for name in deeper]
     steps = [(int(what[2]), what[1]) for what in whats if what]
     allowed = _SPENDS.get(method, ())
