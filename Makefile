@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
-PYTEST := -m pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
+# One process more than there are cores: those of Spark and of browsers mostly wait.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+PYTEST = -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
@@ -33,7 +35,7 @@ demo: $(VENV)/.installed
 style = $(BIN)/ruff check . && $(BIN)/ruff format --check .
 both = $(style) && { $(BIN)/mypy & types=$$!; $(BIN)/python $(PYTEST) $(1); tests=$$?; wait $$types && exit $$tests; }
 
-# What is done in a minute and a half: everything but Spark, browsers and tests that take seconds.
+# What is done in a minute and a half: everything but Spark, browsers and tests that take more than a third of a second.
 check: $(VENV)/.installed-test
 	$(call both,$(QUICK))
 

@@ -13,6 +13,7 @@ NAMES = [
     "hours",
     "steps",
     "same_areas",
+    "workflows",
     "each",
     "targets",
     "people",

@@ -322,6 +322,7 @@ class TestUploads:
         assert job["state"] == "failed"
         assert "6,000,000 rows" in job["error"]
 
+    @pytest.mark.slow
     def test_arrow_that_unfolds(self, app, tmp_path):
         """A few hundred bytes of Arrow that claim billions of rows are refused, and nothing is left behind."""
         schema = pa.schema({"start_lon": pa.null()})
@@ -686,6 +687,23 @@ class TestReleases:
         assert b"<html" in app.client.get(f"/api/releases/{job['id']}/private-report").content
         assert "out.private.html" in _unzip(app, job, tmp_path, "private")
 
+    def test_frontier_of_paths(self, app, tmp_path):
+        """It is that of the library, for these settings; where there is none, that is said."""
+        samples = phones(12, samples=8)
+        pq.write_table(samples, tmp_path / "samples.parquet")
+        asked = {"trips": app.give(tmp_path / "samples.parquet"), "step": "1km,30min", "k": 2, "max_extent": "4km"}
+        asked["bbox"] = ",".join(map(str, PHONES_BBOX))
+        found = app.wait(app.start("frontier/paths", **asked, method="gather"))
+        with_glove = app.wait(app.start("frontier/paths", **asked, complete_support=True))
+        refused = app.client.post("/api/frontier/paths", json=asked)
+
+        data = fv.trajectories.read_trajectories(samples, PHONES_BBOX, step="1km,30min")
+        for job, method in ((found, "gather"), (with_glove, "glove")):
+            points = fv.trajectories.frontier(data, 2, method=method, max_extent="4km").to_pylist()
+            assert job["result"] == {"samples": len(samples), "points": points}
+        assert refused.status_code == 422
+        assert "no frontier" in refused.json()["error"]
+
     @pytest.mark.slow
     def test_what_goes_with_a_release(self, app, city_trips, tmp_path):
         """Its report, the private report, and other formats can be had; none of them before it is there."""
@@ -773,6 +791,7 @@ class TestState:
         assert small.client.get(f"/api/jobs/{job['id']}").status_code == 400
         assert list((small.folder / "jobs").glob("*/*")) == []
 
+    @pytest.mark.slow
     def test_preview(self, app):
         """A few rows are shown as they are written, cut where they are long, with what is understood."""
         rows = "".join(f'{row}.50,50.3,4.6,50.4,"{"x" * 500}",007\n' for row in range(20))

@@ -28,6 +28,7 @@ def sentences():
                 yield text
 
 
+@pytest.mark.slow
 def test_no_message_names_an_option():
     """Whatever the library can say reaches the page without options, but in a whole command."""
     found = list(sentences())

@@ -64,6 +64,7 @@ def test_destinations_are_best_for_the_origins(problem, lam, target):
     assert best.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["auto", 3.0, 8.0]))
 def test_dual_keeps_the_budget(problem, v_target):

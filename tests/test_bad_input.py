@@ -427,6 +427,7 @@ def test_bad_input(name, tmp_path, capsys):
     assert names_in(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_good_input(tmp_path, capsys):
     """The trips and zones that the cases above spoil are fine by themselves."""
     points = run(

@@ -45,6 +45,7 @@ def expected(moment: datetime, step: str, zone: str) -> int:
     return micros(midnight)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(moments, st.sampled_from(["week", "month", *KINDS]), st.sampled_from(ZONES))
 @example(datetime(2024, 3, 31, 23, 30, tzinfo=UTC), "month", "Europe/Rome")  # April there

@@ -366,6 +366,7 @@ class TestSecrets:
         assert sum(trips) == 1_050
         capsys.readouterr()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", METHODS)
     def test_one_trip_far_away(self, method, city_trips, tmp_path, capsys):
         """A single trip on the other side of the world is in no area but the world, and the world has no shape."""

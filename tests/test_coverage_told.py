@@ -50,6 +50,7 @@ def test_even_groups_are_no_news(recwarn):
     assert not [warning for warning in recwarn if issubclass(warning.category, fv.LossWarning)]
 
 
+@pytest.mark.slow
 def test_everywhere(tmp_path, capsys):
     """The terminal warns and takes back that a release is safe; audit file and private report have the figures."""
     pq.write_table(uneven(), tmp_path / "trips.parquet")

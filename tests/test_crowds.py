@@ -465,6 +465,7 @@ def test_sensitive_places_need_no_persons():
     assert not expected.flows.equals(plain.flows)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_what_crowds_do_not_tell(tmp_path):
     """Methods and options that must know persons are refused: they must not count trips in their place."""

@@ -40,6 +40,7 @@ def test_cells_are_the_publishable_pairs(problem):
     assert cube.loss.tolist() == pytest.approx([oracle.cell(*pair)[2] for pair in pairs])
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_links_and_withheld_trips(problem):
@@ -119,6 +120,7 @@ def splits_of(cube):
     return [sorted(splits[start:stop]) for start, stop in itertools.pairwise(links.first_split.tolist())]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(matrices_apart(), requirements)
 def test_matrices_are_apart(apart, requirement):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
@@ -31,6 +32,7 @@ def make_and_verify(trips, out, *asked):
     assert run(["verify", str(out), "--against", trips]) == 0
 
 
+@pytest.mark.slow
 def test_two_months_of_bike_share_in_districts_of_ones_own(tmp_path):
     """Missing stations, two encodings and line ends, and polygons in a projected CRS that know no station."""
     geopandas = pytest.importorskip("geopandas")
@@ -89,3 +91,46 @@ def test_zipped_hours_of_a_ministry(tmp_path):
 
     zones = ["--zones", str(tmp_path / "zones.csv"), "--hierarchy", "ward", "--time", "1h"]
     make_and_verify(str(tmp_path / "viajes.zip"), tmp_path / "out", *zones)
+
+
+def test_months_of_taxis_on_areas_in_common(tmp_path):
+    """24 monthly files, one with CRLF but for its last line, unknown zones and clock errors: one comparable series."""
+    for month in range(24):
+        year, number = 2021 + month // 12, month % 12 + 1
+        lines = ["VendorID,lpep_pickup_datetime,lpep_dropoff_datetime,PULocationID,DOLocationID,trip_distance"]
+        for row in range(60):
+            start, end = DRAW.integers(1, 4, 2)
+            day = f"{year}-{number:02}-{row % 28 + 1:02}" if row else "2041-01-01"
+            lines.append(f"2,{day} 08:00:{row:02},{day} 09:00:00,{265 if row == 1 else start},{end},1.5")
+        end = "\r\n" if month == 7 else "\n"
+        (tmp_path / f"green_{year}-{number:02}.csv").write_bytes((end.join(lines) + "\n").encode())
+    zones = [f"{number},Zone {number},{-74 + number / 20},40.7" for number in range(1, 5)]
+    (tmp_path / "zones.csv").write_text("\n".join(["LocationID,zone,lon,lat", *zones]))
+
+    asked = ["--zones", str(tmp_path / "zones.csv"), "--hierarchy", "ward", "--time", "month", "--same-areas"]
+    make_and_verify(str(tmp_path / "green_*.csv"), tmp_path / "out", *asked)
+
+    flows = pq.read_table(tmp_path / "out" / "flows.parquet").to_pylist()
+    assert len({flow["time"] for flow in flows}) == 24
+    areas = {name for flow in flows for name in (flow["origin"], flow["destination"])}
+    assert len(areas) <= 4
+
+
+def test_raw_fixes_of_cabs(tmp_path):
+    """A folder of fixes, one file a cab, becomes trips and a release by persons."""
+    (tmp_path / "cabs").mkdir()
+    for cab in range(8):
+        moment, lines = 1_211_018_404 + cab, []
+        for ride in range(6):
+            for place, occupied in ((ride % 2, 1), (1 - ride % 2, 1), (1 - ride % 2, 0)):
+                lines.append(f"{37.7 + place / 20:.4f} -122.4000 {occupied} {moment}")
+                moment += 600
+        (tmp_path / "cabs" / f"new_{cab}.txt").write_text("\n".join(reversed(lines)) + "\n")
+
+    trips = str(tmp_path / "trips.parquet")
+    assert run(["trips", str(tmp_path / "cabs"), "-o", trips]) == 0
+    make_and_verify(trips, tmp_path / "out", "--unit", "user_id", "--grid", "h3:6", "--hierarchy", "h3")
+
+    flows = pq.read_table(tmp_path / "out" / "flows.parquet")
+    assert sorted(flows["trips"].to_pylist()) == [24, 24]
+    assert flows["persons"].to_pylist() == [8, 8]

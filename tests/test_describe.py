@@ -21,6 +21,7 @@ LAYOUTS = Path(__file__).parent / "layouts"
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abd"), st.integers(1, 4)), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(rows)
 def test_figures_by_brute_force(trips):
@@ -78,6 +79,7 @@ def test_input_that_cannot_be_used(tmp_path, capsys):
     assert "hint: " in err
 
 
+@pytest.mark.slow
 def test_command_line_says_that_it_is_private():
     """On the terminal and as JSON."""
     file = str(LAYOUTS / "mitma.csv")

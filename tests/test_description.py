@@ -61,6 +61,7 @@ def test_a_release_without_a_description_has_none(flows: fv.Flows) -> None:
     assert "description" not in fv.anonymize(flows, k=5, title=None).manifest
 
 
+@pytest.mark.slow
 def test_noise_and_trajectories_tell_it_too(city_trips: Path, tmp_path: Path) -> None:
     """Releases of the other kinds carry the same object, and their verifiers check it."""
     pytest.importorskip("opendp")

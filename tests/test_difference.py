@@ -117,6 +117,7 @@ def test_all_that_is_exposed_is_found_and_nothing_else(case, chosen):
     assert find_exposed(atoms.turned()).tolist() == plainly_exposed(persons, k, other, one, same)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(two_layers(), st.data())
 def test_few_are_like_nobody(case, data):
@@ -150,6 +151,7 @@ def crowd_of(layer, crowd):
     return np.array([flow >= 0 and crowd[flow] for flow in layer.tolist()])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(two_layers())
 def test_withholding_mends(case):

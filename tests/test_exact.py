@@ -98,6 +98,7 @@ def test_finest_of_all_cuts_of_families_and_matrices(seed, several, matrices):
         assert measure(problem, nested.solve(problem, side=side))[0] == pytest.approx(least(problem, plain.all(order)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 300), st.sampled_from(["WORK", "POINTS"]))
 def test_stopped_search_tells_what_it_missed(seed, limit, name):

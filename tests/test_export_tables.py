@@ -46,6 +46,7 @@ def folders(city_zone_trips, city_trips, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_csv(folders, tmp_path):
     """Flows come with the names of their ends; areas with outlines; zones of areas as rows of their own."""
     fv.export(folders / "flows", "csv", tmp_path / "x")
@@ -63,6 +64,7 @@ def test_csv(folders, tmp_path):
     assert set(zip(members["area"], members["zone"], strict=True)) == expected
 
 
+@pytest.mark.slow
 def test_excel(folders, tmp_path):
     """Excel's sheets hold the same rows as the CSV files; text stays text, whatever it begins with."""
     fv.export(folders / "flows", "excel", tmp_path / "x.xlsx")

@@ -27,6 +27,7 @@ def city(tmp_path_factory):
     return folder / "points.parquet", folder / "zones.parquet", city.zones()
 
 
+@pytest.mark.slow
 def test_every_trip_is_counted_once_by_plain_code(city):
     """Each flow counts just the trips between its two areas, of ten persons or more; no trip is in two flows."""
     path, _, _ = city

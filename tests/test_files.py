@@ -346,6 +346,7 @@ class TestFolder:
 class TestFile:
     """A file by itself."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("way", ["file", "report", "private"])
     def test_killed_at_every_step(self, way, tmp_path):
         """The older file stays until the new one is whole, and the next run removes what is left."""

@@ -92,6 +92,7 @@ def worth(chooser, users, price, box):
     return held, len(held) * (price - SCALE * cost)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(crowds(samples=8), st.floats(0.01, 0.6))
 def test_nothing_more_can_be_trimmed(users, price):
@@ -135,6 +136,7 @@ def test_two_members_line_up_as_several_do(users):
     assert plain.moments[5, count] == quick.moments[5, count]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(crowds(least=3, most=9), PRICES, st.sampled_from([(None, None), (10, 60)]))
 def test_no_pair_is_missed(users, price, most):
@@ -186,6 +188,7 @@ def best_groups(chooser, users, k, price):
     return best(tuple(range(users)))
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(crowds(least=4, most=7), PRICES, st.integers(2, 3))
 def test_groups_are_near_the_best(users, price, k):

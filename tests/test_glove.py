@@ -71,6 +71,7 @@ def test_merges_of_a_city_are_those_of_the_definition(city_trips, unit):
     assert np.flatnonzero(finished).tolist() == sorted(expected[1])
 
 
+@pytest.mark.slow
 def test_compiled_kernels_equal_plain(city_trips):
     """The compiled loops merge as the Python functions they are made from."""
     flows = fv.build_flows(city_trips, "h3:6", bbox=CITY_BBOX, unit="person_id", weight="weight")
@@ -129,6 +130,7 @@ def test_dendrogram_is_that_of_scikit_learn(city_trips):
     assert sum(len(rows) for rows in expected) == sum(map(len, actual))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["glove-od", "glove-sk"])
 def test_boxes_go_around_tiles(city_trips, method):
     """A box is the smallest around the outlines of the tiles of its flow, so it starts and ends where tiles do."""
@@ -165,6 +167,7 @@ def test_one_person_with_every_trip_is_not_published(method):
         fv.anonymize(flows, method, k=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["glove-od", "glove-sk"])
 def test_budget_of_nothing(city_trips, tmp_path, method):
     """With no budget everything is published, or the promise is refused; k beyond the data is refused."""
@@ -233,6 +236,7 @@ def test_too_many_flows_are_refused(city_trips):
         fv.anonymize(flows, "glove-sk", options={"max_flows": 100})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["glove-od", "glove-sk"])
 def test_rows_in_any_order_give_the_same_release(city_trips, method):
     """Flows and areas do not depend on the order of trips."""

@@ -171,6 +171,7 @@ def folder(trips, flows):
     return fv.anonymize(flows, k=5, hide_choice=0.5, secret=secret).write(trips.with_name("release"))
 
 
+@pytest.mark.slow
 def test_a_secret_makes_the_same_release_again(trips, flows, folder, tmp_path):
     """The secret of the audit file does, whatever the order of rows; another one makes another."""
     table = pq.read_table(trips)

@@ -113,6 +113,7 @@ def trips():
     return City(persons=300).trips(4_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("remainders", [False, True])
 @pytest.mark.parametrize(
     "building",

@@ -50,6 +50,7 @@ def verify_beside(folder):
 class TestEveryKind:
     """What can be done with any release."""
 
+    @pytest.mark.slow
     def test_kind(self, releases, kind):
         """The manifest says which kind a folder is of."""
         assert find_kind(releases / kind) is Kind[kind.upper()]
@@ -71,6 +72,7 @@ class TestEveryKind:
         assert not any(user in shown for user in pq.read_table(members)["user_id"].to_pylist())
         assert "sha256" not in shown
 
+    @pytest.mark.slow
     def test_verify(self, releases, kind, capsys):
         """It verifies in Python and on the command line."""
         proof = fv.verify(releases / kind, source(releases, kind))
@@ -128,8 +130,6 @@ class TestEveryKind:
     [
         ("flows", fv.query, "a release with noise"),
         ("trajectories", fv.query, "a release with noise"),
-        ("cells", lambda folder: fv.export(folder, "omx", folder.parent / "x.omx"), "a release of flows"),
-        ("trajectories", lambda folder: fv.export(folder, "omx", folder.parent / "x.omx"), "a release of flows"),
         (
             "trajectories",
             lambda folder: fv.reconstruct(folder, folder.parent / "zones.parquet"),
@@ -147,6 +147,15 @@ def test_what_a_kind_cannot_do(releases, kind, ask, needed):
     with pytest.raises(fv.InputError, match=f"is not {needed}, but a release of {Kind[kind.upper()].title}") as caught:
         ask(releases / kind)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["cells", "trajectories"])
+def test_a_format_that_has_no_place_for_a_kind(releases, kind):
+    """The message says what the format holds, and the hint which formats do; nothing is written."""
+    title = Kind[kind.upper()].title
+    with pytest.raises(fv.InputError, match=f"omx holds flows, and this is a release of {title}") as caught:
+        fv.export(releases / kind, "omx", releases / "x.omx")
+    assert "csv" in caught.value.hint
     assert not (releases / "x.omx").exists()
 
 

@@ -69,6 +69,7 @@ def test_another_scale_is_told_apart():
     assert same_distribution(sparse, histogram(dense_values(90_000, 1.1))) < ALPHA
 
 
+@pytest.mark.slow
 def test_full_pairs_are_those_of_dense_noise():
     """The same for pairs with two trips each."""
     cells = [(row, column) for row in range(150) for column in range(150)]
@@ -164,6 +165,7 @@ def test_places_are_uniform():
     assert stats.chisquare(counts).pvalue > ALPHA
 
 
+@pytest.mark.slow
 def test_too_large_is_refused_without_a_look_at_the_trips(city_trips):
     """The number that would come out above zero follows from the tiles and epsilon alone, and nothing is drawn."""
     empty = Points(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), (3_000, 3_000))

@@ -143,6 +143,7 @@ def test_cells_are_counted_without_being_listed(base):
             assert count == (high[0] - low[0]) * (high[1] - low[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", ["h3:7", "quadtree:2000"])
 def test_outlines_hold_their_tiles(grid):
     """The center of every tile lies in the outlines of all areas that hold it; ids lead back to the areas."""

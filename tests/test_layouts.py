@@ -46,6 +46,7 @@ def test_layout_is_known_by_its_columns(name):
     assert trips.layout.unit is None or trips.layout.unit in trips.available
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FIRST if "origin" in FIRST[name]])
 def test_zones_and_counts(name):
     """Ends, counts and hours of the first row are those that its publisher means."""

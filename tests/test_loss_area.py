@@ -44,6 +44,7 @@ def mean_size(release, size_of):
     return total / sum(row["trips"] for row in flows)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problems(loss="area"))
 def test_least_of_all_cuts_within_the_budget(problem):
@@ -117,6 +118,7 @@ def test_precision_stays_in_tiles_seen(squares):
     assert [point["lambda"] for point in points] == sorted(point["lambda"] for point in points)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(problems(loss="area"))
 def test_atg_dual_takes_the_target_of_least_loss(problem):
@@ -131,6 +133,7 @@ def test_atg_dual_takes_the_target_of_least_loss(problem):
     assert means[0] <= min(means[1:]) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_command_line(city_trips, city_zone_trips, tmp_path, capsys):
     """A release is made, says what was asked for, and verifies; a file of zones without outlines is refused."""
     out = tmp_path / "out"

@@ -70,6 +70,7 @@ def without(solution, flows):
     return keep_flows(solution, np.where(np.isin(solution.group, list(flows)), -1, solution.group))
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(many_matrices())
 def test_nothing_is_left_that_is_no_crowd(problem):

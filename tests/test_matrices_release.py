@@ -393,6 +393,7 @@ def test_projection_of_nothing():
     assert non_negative(np.array([-3, 1])).tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_command_line(city_trips, tmp_path, capsys):
     """From a file to a verified release and an answer, with the exit codes of the interface."""
     box = f"--bbox={BBOX}"

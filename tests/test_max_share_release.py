@@ -77,6 +77,7 @@ def largest_share(release, frame):
     return worst
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @given(trips(), st.sampled_from([0.25, 0.5]), st.sampled_from([{}, {"by": "group"}]))
 def test_plain_recount_finds_nobody_above_the_share(rows, share, divided):
@@ -129,6 +130,7 @@ def claim(folder, **more):
     path.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
+@pytest.mark.slow
 def test_verify_catches_a_share_that_is_only_claimed(tampered, city_trips):
     """A release in which somebody makes more than 30 % of a flow does not pass as one that bounds it."""
     fv.verify(tampered, city_trips)
@@ -187,6 +189,7 @@ def test_releases_with_a_share_verify(city_trips, tmp_path, options):
     )
 
 
+@pytest.mark.slow
 def test_time_as_an_axis_keeps_the_share(city_trips, tmp_path):
     """Where time is generalized like places, flows of every step and part of the day keep it too."""
     flows = fv.build_flows(

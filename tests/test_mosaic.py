@@ -96,6 +96,7 @@ def test_least_suppression_for_a_precision(problem, max_gbar):
     assert (tiles[solution.group[solution.group >= 0]] * published).sum() <= max_gbar * published.sum() * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_no_suppression(problem):
@@ -111,6 +112,7 @@ def test_no_suppression(problem):
             mosaic.solve(problem)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems())
 def test_never_above_nested(problem):
@@ -136,6 +138,7 @@ def test_the_finer_of_equals_is_published():
     assert (solution.origin.tolist(), solution.destination.tolist()) == ([leaf], [leaf])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problems(), prices, st.randoms(use_true_random=False))
 def test_names_do_not_matter(problem, lam, random):
@@ -175,6 +178,7 @@ def test_names_do_not_matter(problem, lam, random):
     assert second.value(lam) == pytest.approx(first.value(lam))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problems(), st.integers(1, 8))
 def test_frontier(problem, points):

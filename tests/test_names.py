@@ -232,6 +232,7 @@ def test_noise_on_zones_has_checked_names(tmp_path: Path) -> None:
         fv.verify(folder, zones=table)
 
 
+@pytest.mark.slow
 def test_names_go_with_time_and_groups(tmp_path: Path) -> None:
     """The manifest has its options in one order, whatever else was asked for."""
     table = zones(name=[f"Quarter {n}" for n in range(ZONES)])

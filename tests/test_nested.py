@@ -71,6 +71,7 @@ def test_finest_within_the_budget(problem, side):
     assert is_one_cut(oracle.trees[["origin", "destination"].index(named)], areas)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problems())
 def test_either_side_is_the_better(problem):

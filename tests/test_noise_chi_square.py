@@ -49,6 +49,7 @@ def test_noise_at_another_scale(noise, factor):
     assert p_value(values, factor * scale) < ALPHA
 
 
+@pytest.mark.slow
 def test_charge_decides_the_scale():
     """Half of the budget buys noise of twice the scale."""
     ledger = Ledger(0.5, roots=DRAWS // 2)

@@ -49,6 +49,7 @@ def test_uniform_cuts_equal_joining_one_step_at_a_time(tree):
     assert actual == plain_cuts(tree)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(problems(loss="tiles"), st.sampled_from(["tiles", "steps"]))
 def test_equals_exhaustive_search(problem, precision):

@@ -117,13 +117,13 @@ def complaint(call):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_wrong_types(name, made, tmp_path, monkeypatch):
-    """Every option of every function: the call works, or ends with a message and a hint."""
+    """Every option of every function with half of the values: the call works, or ends with a message and a hint."""
     monkeypatch.chdir(tmp_path)
     function = find(name)
     good = made[function]
     assert complaint(lambda: function(**good)) is None
-    for option in parameters(function):
-        for value in WRONG:
+    for turn, option in enumerate(parameters(function), FUNCTIONS.index(name)):
+        for value in WRONG[turn % 2 :: 2]:
             wrong = complaint(lambda option=option, value=value: function(**(good | {option: value})))
             assert wrong is None, f"{option}={'HUGE' if value is HUGE else repr(value)} {wrong}"
 

@@ -288,6 +288,7 @@ def test_promises_that_do_not_fit(written, tmp_path):
             fv.verify(out, trips)
 
 
+@pytest.mark.slow
 def test_a_disjoint_release_that_says_so_but_overlaps(written, tmp_path):
     """Calling overlapping areas disjoint is found."""
     from flowveil._release.manifest import promise_text

@@ -74,6 +74,7 @@ DEGREES = st.floats(-180, 180), st.floats(-90, 90)
 NEAR = st.floats(-1, 1).map(lambda part: 10 * part), st.floats(-0.5, 0.5).map(lambda part: 60 + part)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.lists(st.tuples(st.sampled_from("ABC"), *NEAR) | st.tuples(st.just("D"), *DEGREES), min_size=1, max_size=9),
@@ -140,6 +141,7 @@ def test_a_name_of_no_place_is_refused(
         fv.verify(copied, city_trips, places=places)
 
 
+@pytest.mark.slow
 def test_places_of_ones_own(city_trips: Path, tmp_path: Path) -> None:
     """A file of places is used, remembered in the private audit file, and needed to verify where that is gone."""
     file = tmp_path / "places.csv"

@@ -47,6 +47,7 @@ def leaves_below(tree, node):
     return [leaf for child in children for leaf in leaves_below(tree, child)]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_hierarchy_arrays(data):

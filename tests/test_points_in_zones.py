@@ -222,6 +222,7 @@ def test_stations_of_a_bike_sharing_system(tmp_path):
     assert zones.lat.tolist() == [50.0, 50.1, 50.2]
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path):
     """Points in a file against zones in a file: made, verified and measured by what the audit file says."""
     geopandas = pytest.importorskip("geopandas")

@@ -24,6 +24,7 @@ from tests.test_metrics import below, published_flows
 from tests.test_people import build, make_trips
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(published_flows(), st.data())
 def test_population_equals_loops(case, data):
@@ -116,6 +117,7 @@ def test_text_shows_both_sides(city_trips, tmp_path, capsys):
 class TestCloseness:
     """t-closeness of the destinations of an origin area against those of all."""
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(published_flows())
     def test_equals_plain_sums(self, case):

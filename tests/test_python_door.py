@@ -87,6 +87,7 @@ def test_dropped_rows_are_heard():
         assert fv.build_flows(TRIPS, "h3:7").dropped == {}
 
 
+@pytest.mark.slow
 def test_too_many_unusable_rows(tmp_path, capsys):
     """More unusable rows than a fifth stop the run, at both doors, with the share that would allow it."""
     frame = TRIPS.to_pandas()
@@ -127,6 +128,7 @@ def sentences():
                 yield text
 
 
+@pytest.mark.slow
 def test_hints_speak_python():
     """Whatever the library says names keywords in Python, but in a whole command."""
     found = [text for text in sentences() if "flowveil " not in text]

@@ -16,6 +16,7 @@ from flowveil._kinds import RECORDS
 from flowveil._reading import kernels, model
 from flowveil._reading.learning import learn
 from flowveil._reading.left_out import expect_left_out
+from flowveil._reading.parts import Plane
 from flowveil._reading.spots import find_spots
 from flowveil._reading.told import tell
 from flowveil.synthetic import CITY_BBOX, City
@@ -74,6 +75,7 @@ def learned(release):
 class TestBounds:
     """What is sure is never more than the truth, and what is at most never less."""
 
+    @pytest.mark.slow
     def test_between(self, release, trips):
         """For every pair of squares, also for those that are not listed."""
         answers = fv.read_release(release).between(squares())
@@ -92,6 +94,7 @@ class TestBounds:
         assert answers.names["z00"] == "square 0 0"
         assert any("left out" in text for text in answers.notes)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("end", [0, 1])
     def test_margins(self, release, trips, end):
         """Departures and arrivals, wherever the other end is."""
@@ -115,6 +118,7 @@ class TestBounds:
         assert answers.table["at_most"].null_count == answers.table.num_rows
         assert any("at_most is not known" in text for text in answers.notes)
 
+    @pytest.mark.slow
     def test_boxes_with_noise(self, trips):
         """Boxes are flows between rectangles; bounds hold for nearly all pairs, as noise allows."""
         noisy = fv.add_noise(fv.build_matrix(trips, CITY_BBOX, 8), "eug", 1.0)
@@ -131,6 +135,7 @@ class TestBounds:
 class TestModel:
     """Flows are spread, not changed."""
 
+    @pytest.mark.slow
     def test_adds_up(self, learned, release):
         """All published trips lie somewhere, and what was left out where no flow is."""
         whole = pa.table({"zone_id": ["all"], "geometry": [shapely.to_wkb(shapely.box(0, 45, 9, 55))]})
@@ -142,6 +147,7 @@ class TestModel:
         assert row["left_out"] == pytest.approx(learned.told.left_out, rel=1e-3)
         assert found.placed == pytest.approx(row["trips"])
 
+    @pytest.mark.slow
     def test_better_than_even(self, release, trips):
         """Between squares, estimates are nearer to the truth than those of even spreading."""
         truth = true_trips(trips)
@@ -157,12 +163,13 @@ class TestModel:
         """Compiled loops give what the same loops in Python give."""
         ends, masses = learned.model.pieces, learned.model.piece_masses()
         few = learned.counted.rectangles.take(slice(0, 40))
+        plane = Plane(few, ends, learned.model.pull)
         got = []
         for weigh, place in ((kernels.weigh, kernels.place), (kernels._weigh, kernels._place)):
             weight = np.zeros(len(learned.told.trips))
-            weigh(few, ends, masses, learned.model.pull, weight)
+            weigh(plane, masses, weight)
             reach, between = tuple(np.zeros(len(mass)) for mass in masses), np.zeros(learned.model.pull.shape)
-            place(few, ends, masses, learned.model.pull, model.scales(learned.told.trips, weight), reach, between)
+            place(plane, masses, model.scales(learned.told.trips, weight), reach, between)
             got.append((weight, *reach, between))
 
         for compiled, plain in zip(*got, strict=True):
@@ -170,6 +177,7 @@ class TestModel:
         flows = np.unique(few.flow)
         assert got[0][3].sum() == pytest.approx(learned.told.trips[flows].sum())
 
+    @pytest.mark.slow
     def test_weights(self, release):
         """Weights say where trips are if the release does not: none where nobody lives, if somebody lives elsewhere."""
         west, south, east, north = CITY_BBOX
@@ -209,6 +217,7 @@ class TestFrames:
         with pytest.raises(fv.UnknownNameError):
             read.to_geopandas("roads")
 
+    @pytest.mark.slow
     def test_top(self, release):
         """The strongest flows are published numbers: sure, and at most the same."""
         read = fv.read_release(release)
@@ -225,6 +234,7 @@ class TestFrames:
 class TestSample:
     """Synthetic trips."""
 
+    @pytest.mark.slow
     def test_follows_the_release(self, release):
         """Flows are drawn in proportion to their trips, ends lie near their areas, and a seed repeats the draw."""
         read = fv.read_release(release)
@@ -249,6 +259,7 @@ class TestSample:
                 point = shapely.Point(row[f"{end}_lon"], row[f"{end}_lat"])
                 assert shape[row[side]].buffer(0.2 * np.sqrt(shape[row[side]].area)).contains(point)
 
+    @pytest.mark.slow
     def test_times_and_groups(self, trips):
         """Moments lie inside their steps; groups stay with their flows."""
         flows = fv.build_flows(trips, "h3:6", bbox=CITY_BBOX, hierarchy="h3", time="1d", by="sex")
@@ -263,6 +274,7 @@ class TestSample:
         departs = fv.sample(hourly, 500, seed=0)["depart"].to_numpy()
         assert set(departs // 3600) <= set(hourly.flows["time"].to_pylist())
 
+    @pytest.mark.slow
     def test_command_line(self, release, tmp_path, capsys):
         """CSV or Parquet by the ending; a count below one is an error."""
         for name in ("trips.csv", "trips.parquet"):

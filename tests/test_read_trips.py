@@ -657,6 +657,7 @@ def test_points_are_counted_by_cell(rows, tmp_path):
         assert flows.provenance.dropped == dropped
 
 
+@pytest.mark.slow
 def test_a_quadtree_survives_threads(tmp_path):
     """Squares are computed in the database's threads: many batches at once give what one thread gives."""
     path = Path(tmp_path / "t.parquet")

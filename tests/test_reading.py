@@ -55,6 +55,7 @@ def test_encoding_that_was_said(tmp_path):
         fv.read_trips(ZONES, encoding="cp1250")
 
 
+@pytest.mark.slow
 def test_zip_files(tmp_path):
     """All data of a zip file is read, notes of systems are not, and what was unpacked goes with the trips."""
     archive = tmp_path / "months.zip"
@@ -212,6 +213,7 @@ def test_open_matrix_files(tmp_path):
         fv.read_trips(write(tmp_path / "no.omx", "nothing"))
 
 
+@pytest.mark.slow
 def test_command_line_remembers_how_trips_are_written(tmp_path):
     """Verify and evaluate read trips as anonymize did, by what the audit file says or by what is typed."""
     rows = "".join(ROW.format(time="01/05/2024 08:30") for _ in range(12))

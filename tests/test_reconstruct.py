@@ -60,6 +60,7 @@ def overlap(one, other):
     return wide * high / ((one[2] - one[0]) * (one[3] - one[1]))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_equals_the_double_sum(data):
@@ -146,6 +147,7 @@ def test_members_without_shapes():
     assert found.published == sum(release.flows["trips"].to_pylist())
 
 
+@pytest.mark.slow
 def test_command_line(city_zone_trips, tmp_path, capsys):
     """The command reads a folder and zones, tells what it could place, and writes CSV."""
     zones = str(city_zone_trips.with_name("zones.parquet"))
@@ -218,6 +220,7 @@ class TestNoise:
         ]
         return pa.table({"zone_id": [f"z{n:02}" for n in range(36)], "geometry": shapely.to_wkb(squares)})
 
+    @pytest.mark.slow
     def test_unbiased(self, noisy, zones, city_trips):
         """The estimates add up to what was published, negative ones among them, and lie near the truth."""
         found = fv.reconstruct(noisy, zones)
@@ -249,6 +252,7 @@ class TestNoise:
         ends = [np.array([int(name[1:]) for name in flows[side].to_pylist()]) for side in ("origin", "destination")]
         return counts[ends[0] * 36 + ends[1]]
 
+    @pytest.mark.slow
     def test_command_line(self, noisy, city_trips, tmp_path, zones, capsys):
         """The command tells what the estimates are, and never a share above all trips."""
         pq.write_table(zones, tmp_path / "zones.parquet")

@@ -51,6 +51,7 @@ def blank(table, column, rows):
 # A release beside another one of other rows.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["start_time", "person"])
 def test_rows_that_one_of_two_releases_cannot_use(column, tmp_path):
     """Everybody less those with a time (an id) are the three without: neither maker nor verifier may miss them."""
@@ -106,6 +107,7 @@ def test_totals_are_not_verified_beside(tmp_path):
 # Areas of earlier releases.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hierarchy", ["hour-of-day<day", "1h<day"])
 def test_areas_without_times_serve_all_of_time(hierarchy, tmp_path):
     """Where the earlier release has no times, flows on its areas are over all of them."""
@@ -202,6 +204,7 @@ def _copy(folder, target):
     return target
 
 
+@pytest.mark.slow
 def test_laying_out_a_manifest_again_is_no_change(honest, tmp_path):
     """The way mutants are written does not fail by itself."""
     copy = _copy(honest, tmp_path / "out")

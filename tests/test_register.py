@@ -72,9 +72,9 @@ class TestMonths:
         second = publish(months[1], register, tmp_path / "february")
 
         assert second.flows["trips"].to_pylist() == [7]
-        assert second.entry.notes == (
-            "of the releases in the register, 1 share no trips with this one (1 by the times of their trips)",
-        )
+        (note,) = second.entry.notes
+        assert note.startswith("1 of 1 releases in the register share no trips with this one (1 by the times of their")
+        assert note.endswith(": nothing has to be checked")
 
     def test_quarter_less_its_months(self, register, tmp_path):
         """January and February are out; the quarter would tell of three trips in March, and is refused by name."""
@@ -106,7 +106,7 @@ class TestMonths:
         january = publish(months[0], register, tmp_path / "january", max_suppression=0.6)
 
         assert january.flows["trips"].to_pylist() == [6]
-        assert "1 flows are withheld" in january.entry.notes[-1]
+        assert "1 of 2 flows are withheld because of the register" in january.entry.notes[-1]
 
     def test_other_rows_of_one_file(self, register, tmp_path):
         """Rows that two conditions keep apart are known to be apart though their times are not."""
@@ -116,12 +116,26 @@ class TestMonths:
             part = fv.read_trips(trips, where=f"sex = '{sex}'")
             release = publish(part, register, tmp_path / sex)
 
-        assert release.entry.notes[0].endswith("(1 row by row)")
+        assert release.entry.notes[0].endswith("(1 row by row): nothing has to be checked")
+
+    def test_many_releases_in_one_message(self, register, tmp_path):
+        """Of a year of months beside the year, three are named and the others numbered."""
+        months = [trips_of({("a", "b"): 6}, month=month) for month in range(1, 7)]
+        for number, month in enumerate(months[:5], 1):
+            publish(month, register, tmp_path / f"month{number}")
+
+        year = publish(pa.concat_tables(months), register, tmp_path / "year")
+
+        named = "release 1 (month1), release 2 (month2), release 3 (month3) and 2 more (4, 5)"
+        assert year.entry.notes == (
+            f"checked together with {named}, which have trips in common with it or with each other",
+        )
 
 
 class TestJointly:
     """Three and more layers of flows."""
 
+    @pytest.mark.slow
     @settings(max_examples=60, deadline=None)
     @given(st.data())
     def test_equals_brute_force(self, data):
@@ -166,6 +180,7 @@ class TestJointly:
         assert leak.size == 2
         assert find_leaks([one, two, three], np.array([9, 9, 9]), K) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("men", [2, 5])
     @pytest.mark.parametrize("others", [("january",), ("women",), ("january", "women")])
     def test_planted_leak_between_three_releases(self, register, tmp_path, men, others):
@@ -317,6 +332,7 @@ class TestRefusals:
         with pytest.raises(fv.InputError, match=r"start_time \(local\) here"):
             publish(local, register, tmp_path / "two")
 
+    @pytest.mark.slow
     def test_counted_tables(self, register, tmp_path):
         """Which trips two tables of counts share is not known, unless their periods are typed."""
         tables = [pa.table({"origin": ["a"], "destination": ["b"], "count": [count]}) for count in (6, 9)]
@@ -461,10 +477,9 @@ class TestFile:
 
     @pytest.mark.parametrize("content", [b"no database", b""])
     def test_not_a_register(self, tmp_path, content):
-        """Another file is refused and left as it is; a new one is not made by looking."""
+        """Another file is refused as such, whoever may read it, and left as it is; none is made by looking."""
         file = tmp_path / "notes.txt"
         file.write_bytes(content)
-        file.chmod(0o600)
         if content:
             with pytest.raises(fv.InputError, match="not a register"):
                 fv.register(file)
@@ -495,6 +510,7 @@ class TestFile:
 
         assert fv.register(register).releases.num_rows == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("moment", ["before", "after"])
     def test_killed(self, register, tmp_path, moment):
         """A run that is killed around its writing leaves no folder that the register does not know."""
@@ -556,7 +572,9 @@ class TestCommand:
         assert "January 2024; 2024-01-01 00:00 to 2024-01-01 00:05; 6 rows" in listed.stdout
         assert "epsilon 0 is spent, the budget is 3" in listed.stdout
         assert (content["epsilon_budget"], content["releases"][0]["rows"]) == (3.0, 6)
-        assert run(app, ["register", str(register), "--forget", "1"]).exit_code == 0
+        forgotten = run(app, ["register", str(register), "--forget", "1"])
+        assert forgotten.exit_code == 0
+        assert "release 1 is forgotten" in forgotten.stderr
         assert isinstance(run(app, ["register", str(register), "--forget", "1"]).exception, fv.InputError)
 
 

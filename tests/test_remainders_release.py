@@ -180,6 +180,7 @@ def test_changes_are_found(city_trips, releases, tmp_path, change):
         fv.verify(folder, city_trips, columns=None)
 
 
+@pytest.mark.slow
 def test_finer_flow_taken_away_is_found(city_trips, releases, tmp_path):
     """Without a finer flow its trips would be in the remainder: the volume of that is then wrong."""
     folder = tmp_path / "changed"
@@ -200,6 +201,7 @@ def test_finer_flow_taken_away_is_found(city_trips, releases, tmp_path):
         fv.verify(folder, city_trips)
 
 
+@pytest.mark.slow
 def test_spread_over_what_is_left(releases):
     """Nothing of a remainder is placed where finer flows are: a zone around each end of one has that flow only."""
     release = fv.read_release(releases("trips"))

@@ -330,6 +330,7 @@ class TestNumbers:
             with pytest.raises(fv.InputError, match="lacks columns that its manifest tells of"):
                 draw_page(replace(files, manifest=manifest))
 
+    @pytest.mark.slow
     def test_totals_are_not_counted_twice(self, city_trips, tmp_path):
         """The group of all groups together can be chosen, but is in no sum of groups."""
         flows = fv.build_flows(city_trips, "h3:7", unit="person_id", by="sex")
@@ -370,6 +371,7 @@ class TestNumbers:
 class TestCommand:
     """The command in a report makes the same release, once INPUT is filled in."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["mosaic", "ward", "elsewhere"])
     def test_makes_the_same_flows(self, releases, kind, tmp_path):
         """Same bytes of flows."""
@@ -386,6 +388,7 @@ class TestCommand:
 class TestVerify:
     """A report is a function of the folder: verify makes it again and compares bytes."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_accepts_its_own(self, releases, kind):
         """A release with a report passes, and verify says that it looked."""
@@ -433,6 +436,7 @@ class TestVerify:
         with pytest.raises(fv.VerificationError, match="not a report of flowveil"):
             check(releases, "mosaic", folder)
 
+    @pytest.mark.slow
     def test_refuses_the_report_of_other_flows(self, releases, tmp_path):
         """A true report of another release is not the report of this one."""
         folder = copy(releases, "mosaic", tmp_path)
@@ -540,6 +544,7 @@ class TestPrivate:
         audit = json.loads((tmp_path / "mosaic.audit.json").read_text())
         assert lost == pytest.approx(audit["suppressed_trips"])
 
+    @pytest.mark.slow
     def test_left_out_by_group(self, city_trips, tmp_path):
         """A release by group shows the share of each."""
         flows = fv.build_flows(city_trips, "h3:7", hierarchy="h3", unit="person_id", by="sex")
@@ -636,6 +641,7 @@ class TestSafety:
         assert Page(text).tags.count("script") == 3
         assert any(nasty in name for name in block(text, "drawing")["scene"]["areas"]["id"])
 
+    @pytest.mark.slow
     def test_canaries(self, city_trips, tmp_path):
         """Nothing of the input but what is in the release: no ids, columns, file names, conditions, lone trips."""
         table = pq.read_table(city_trips)
@@ -663,6 +669,7 @@ class TestSafety:
         told = set(re.findall(r"[\d.]+", json.dumps(block(text, "numbers"))))
         assert not told & {str(audit[name]) for name in ("trips", "suppressed_trips", "suppressed")}
 
+    @pytest.mark.slow
     def test_depends_on_the_folder_alone(self, releases, tmp_path):
         """A copy elsewhere, with nothing beside it and under another name, gives the same bytes."""
         for kind in KINDS:

@@ -15,6 +15,7 @@ from flowveil._report.reach import mean_reach
 from flowveil._report.words import command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", [["--hierarchy", "h3"], ["--hierarchy", "lattice:1"], ["--hierarchy", "h3-binary"]])
 def test_command_makes_the_same_release(typed, city_trips, tmp_path):
     """The command on the page, with the trips in place of INPUT, gives the same flows."""

@@ -171,6 +171,7 @@ def counted(figures, cell):
     return min(inside, key=lambda number: (figures[number][1], sizes[number]), default=-1)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(layers_of_figures())
 def test_atoms_are_those_of_all_cells(drawn):

@@ -251,6 +251,7 @@ def test_what_cannot_be_rounded(city, keywords, message):
         fv.anonymize(flows, k=5, **keywords)
 
 
+@pytest.mark.slow
 def test_rounded_numbers_are_shown_as_rounded(city, tmp_path):
     """Report, findings, exports and estimates say that numbers are rounded."""
     release, folder = made(city, tmp_path / "out", build={"unit": "person_id", "time": "hour-of-day"})

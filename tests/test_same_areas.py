@@ -66,6 +66,7 @@ class CommonOracle:
         return sum(cost for cost, _ in parts), sum(lost for _, lost in parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(problem=shared_problems(), lam=prices)
 def test_best_of_all_maps_in_common(problem, lam):
@@ -77,6 +78,7 @@ def test_best_of_all_maps_in_common(problem, lam):
     assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(shared_problems())
 def test_finest_within_the_budget(problem):
@@ -142,6 +144,7 @@ def pairs_of(table, step):
     return found
 
 
+@pytest.mark.slow
 def test_a_missing_pair_has_fewer_than_k(folder, trips):
     """Every pair of areas is there in every group with k persons; in the others it has fewer."""
     areas = pq.read_table(folder / "areas.parquet").to_pylist()
@@ -262,6 +265,7 @@ def test_nothing_to_share(trips):
             fv.anonymize(made, k=5, same_areas=True)
 
 
+@pytest.mark.slow
 def test_command(trips, tmp_path, capsys):
     """The command tells what it costs, and the report's command has the option."""
     out = str(tmp_path / "out")

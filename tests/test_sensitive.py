@@ -112,6 +112,7 @@ def test_small_areas_keep_away(city_trips, places, tmp_path, hierarchy, options)
         assert b"shelters" not in path.read_bytes()
 
 
+@pytest.mark.slow
 def test_verifier_needs_the_places_and_catches_a_small_area(city_trips, places, tmp_path):
     """Against other places than those that were kept apart, or without any, nothing is verified."""
     flows = fv.build_flows(city_trips, "h3:6", unit="person_id", hierarchy="h3")

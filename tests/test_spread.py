@@ -68,6 +68,7 @@ def test_packing_changes_nothing(name, problem, loss):
     assert everything(actual) == everything(expected)
 
 
+@pytest.mark.slow
 def test_what_parts_share_is_sent_once():
     """A packed part is about as large as its own arrays, and nothing of where trips came from goes along.
 

@@ -97,6 +97,7 @@ def test_planted(kind, command, where, made, plant, tmp_path, capsys):
     assert [item.name for item in tmp_path.iterdir()] == ["secret.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flows", "paths"])
 def test_verify_says_that_the_input_was_filtered(kind, made, capsys):
     """On the terminal, in JSON and in Python."""
@@ -126,6 +127,7 @@ def test_no_condition(city_trips, tmp_path, capsys):
     assert "only rows that fulfill" not in (tmp_path / "out.private.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "command"), [pair for pair in EVERY if pair[1][-1] != "verify"])
 def test_a_stored_condition_is_shown(kind, command, made, capsys):
     """Figures of some of the rows come with a note that says which, and private pages say it, too."""

@@ -110,6 +110,7 @@ def test_what_some_target_publishes_is_published(problem, name, rule, max_gbar):
     assert bool(solution) == bool(attempts(name, problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["auto", "balanced"])
 def test_a_single_target_that_works_is_found(rule):
     """Wherever it lies among a hundred that fail."""

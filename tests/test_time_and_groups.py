@@ -76,6 +76,7 @@ def outcome(problem, solution):
     return sum(cost for cost, _ in parts), sum(lost for _, lost in parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(problem=many_matrices(), lam=prices)
 def test_mosaic_is_the_best_of_all_matrices(problem, lam):
@@ -100,6 +101,7 @@ def test_nested_is_the_best_of_all_matrices(problem, lam, first):
     assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(many_matrices())
 def test_one_budget_for_all_matrices(problem):
@@ -225,6 +227,7 @@ class TimeOracle:
         return min(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(problem=over_time(), lam=prices)
 def test_time_as_an_axis_is_the_best_of_all_cuts(problem, lam):
@@ -234,6 +237,7 @@ def test_time_as_an_axis_is_the_best_of_all_cuts(problem, lam):
     assert cut.value(lam) == pytest.approx(TimeOracle(problem).best((0, 0, 0), lam), rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(problem=over_time(weight=1.0), lam=prices)
 def test_hierarchy_of_time_is_never_above_a_fixed_step(problem, lam):
@@ -338,6 +342,7 @@ def test_ways_to_cut_time_over_many_trees(method, options, trips, tmp_path):
     assert fv.evaluate(tmp_path / "out", few) == release.metrics()
 
 
+@pytest.mark.slow
 def test_row_order_changes_no_byte(trips, tmp_path):
     """Same input in any order, same files."""
     table = pq.read_table(trips)
@@ -528,6 +533,7 @@ def test_totals_with_a_hidden_crowd_are_published(tmp_path):
     assert ("b", "x0") not in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["two groups", "nobody is published"])
 def test_two_hidden_groups_are_not_told_by_their_sum(how, tmp_path, monkeypatch):
     """Two groups of at most 9 that are 18 together are 9 each: such a total is withheld, and found where it is not."""
@@ -544,6 +550,7 @@ def test_two_hidden_groups_are_not_told_by_their_sum(how, tmp_path, monkeypatch)
         published(table, zones, tmp_path / "careless")
 
 
+@pytest.mark.slow
 def test_a_group_that_no_flow_names_is_not_told(tmp_path, monkeypatch):
     """Women have no flow anywhere, but a reader knows that there are women: 18 are 9 men and 9 women."""
     table, zones = of_groups(male=9, female=9, male_c=12)
@@ -681,6 +688,7 @@ def test_beside_repairs(trips, tmp_path):
 # Areas of an earlier release.
 
 
+@pytest.mark.slow
 def test_areas_of_an_earlier_release(trips, tmp_path):
     """New data comes on the old areas, with its own true volumes; flows that fail are withheld."""
     first = flows_of(trips, by="sex")
@@ -759,6 +767,7 @@ def honest(trips, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_are_found(name, honest, trips, tmp_path):
     """A release that says something else of times or groups does not verify."""

@@ -26,6 +26,7 @@ def content(grouping):
     return sorted((group.members.tolist(), group.samples.T.tolist()) for group in grouping.groups)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(small_sets(most_users=14), st.integers(2, 4), st.integers(1, 5), st.sampled_from(["strict", "absorb", "loose"]))
 def test_nobody_is_lost_at_a_border(users, k, blocks, variant):

@@ -60,6 +60,7 @@ STEERING = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 10**6),
@@ -123,6 +124,7 @@ def test_a_budget_is_kept_and_hardly_more(records):
     assert "price" not in json.dumps(release.manifest)  # which is found in the data
 
 
+@pytest.mark.slow
 def test_days_are_grouped_by_themselves(records, tmp_path):
     """Cut into days, no group counts a user twice or mixes days, and one budget holds for all days together."""
     given = {"bbox": PHONES_BBOX, "cut_into": "day", "timezone": "Europe/Brussels"}
@@ -285,6 +287,7 @@ def test_glove_does_not_pass_for_complete(records, tmp_path):
         trajectories.verify(out, records)
 
 
+@pytest.mark.slow
 def test_gather_keeps_finer_samples_than_glove():
     """At the same share of samples kept, extent and duration are smaller than GLOVE's with thresholds."""
     table = phones(120, samples=40, days=7)
@@ -333,6 +336,7 @@ def test_frontier(records, tmp_path, capsys):
     assert run([*common, "--method", "km"]) == 2
 
 
+@pytest.mark.slow
 def test_command_report_and_attacks(records, tmp_path, capsys):
     """The command writes a release that verifies, is shown and evaluated, and that no attack breaks."""
     samples = tmp_path / "samples.parquet"

@@ -112,6 +112,7 @@ def test_stretch_of_merged_groups(users, wide):
             assert kernels.stretch(*args, np.nextafter(expected, -1), sweep) == np.inf
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     users=small_sets(most_users=6),
@@ -155,6 +156,7 @@ def test_sizes_and_leftover():
         assert sorted(members) == list(range(61))
 
 
+@pytest.mark.slow
 def test_many_samples():
     """One user with 50,000 samples among others is merged like anybody."""
     users = [[(t, t % 7, t % 5) for t in range(50_000)], [(10, 1, 1), (900, 2, 2)], [(20, 1, 1)]]

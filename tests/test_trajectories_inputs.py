@@ -61,6 +61,7 @@ def test_a_file_a_vehicle(rows, tmp_path, capsys):
     assert "verified" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_towers(rows, tmp_path):
     """Records that name towers are published like those with coordinates; verify and evaluate find the towers again."""
     places = sorted({(lon, lat) for lon, lat in zip(rows["lon"], rows["lat"], strict=True)})

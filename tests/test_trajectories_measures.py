@@ -23,6 +23,7 @@ from tests.trajectories import BBOX, from_points, small_sets
 BOX = ",".join(map(str, BBOX))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(small_sets())
 def test_gap_is_the_mean_of_the_nearest(users):
@@ -86,6 +87,7 @@ def plain_unicity(users, groups, members, drawn):
     return before, after
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(small_sets())
 def test_unicity_of_glove(users):
@@ -141,6 +143,7 @@ def made(tmp_path_factory):
     return folder / "out", source
 
 
+@pytest.mark.slow
 def test_commands(made, capsys, tmp_path):
     """Verify, evaluate and gap print one JSON value, and draw plots that are XML."""
     out, source = made

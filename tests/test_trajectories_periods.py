@@ -60,6 +60,7 @@ def people_of(release, records, zone):
     return people, periods
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("period", "options"), [("day", {}), ("week", {"max_extent": "3km"}), ("day", {"k": 3})])
 def test_every_group_has_k_different_users(records, tmp_path, period, options):
     """Counted from raw rows, each group has as many different users as it says, all of one period."""
@@ -82,6 +83,7 @@ def test_every_group_has_k_different_users(records, tmp_path, period, options):
     assert support.details["one"] == release.trajectories["support"].to_pylist().count(1)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5 * 1440), st.integers(0, 3)), min_size=2, max_size=40))
 def test_a_user_is_never_a_crowd(rows):

@@ -76,6 +76,7 @@ def recount(release, records):
     return support
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "least"), [(2, 2), (3, 3), (4, 2)])
 def test_every_sample_has_its_support(k, least, records, tmp_path):
     """A recount from rows finds at least so many members in every sample, in the order of the table."""
@@ -158,6 +159,7 @@ def test_samples_as_they_were_merged(records, tmp_path):
             trajectories.verify(folder, records)
 
 
+@pytest.mark.slow
 def test_command_and_attack(records, tmp_path, capsys):
     """The option of the command gives a release that the attack on support cannot break; one with a lie it breaks."""
     samples = tmp_path / "samples.parquet"

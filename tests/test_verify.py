@@ -1321,6 +1321,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(DRAFTS)), st.sampled_from(["", "options", "promise"]), st.data())
 @settings(max_examples=200, deadline=None)
 def test_a_hostile_manifest_is_a_broken_promise_and_no_crash(name: str, part: str, data: st.DataObject) -> None:

@@ -71,6 +71,7 @@ def larger_layers(draw):
     return persons, k, *layers
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(larger_layers())
 def test_both_searches_agree(case):

@@ -502,6 +502,7 @@ def test_flows_of_any_sets_are_those_of_brute_force(
     assert [side.tiles_seen().tolist() for side in sides] == [list(map(len, some)) for some in areas]
 
 
+@pytest.mark.slow
 @given(flows_of_sets())
 @settings(max_examples=200, deadline=None)
 def test_sets_overlap_exactly_if_they_share_a_pair(
@@ -629,6 +630,7 @@ def test_rectangles_of_cells_are_described_alike(kind: str, seed: int, resolutio
         assert ground.is_shape(area, shape)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from(["EPSG:32631", "EPSG:3857"]), st.integers(1, 8))
 @settings(max_examples=20, deadline=None)
 def test_rectangles_of_squares_are_described_alike(seed: int, crs: str, aspect: int) -> None:
@@ -650,6 +652,7 @@ def test_rectangles_of_squares_are_described_alike(seed: int, crs: str, aspect: 
         assert ground.is_shape(area, table.geometry[row])
 
 
+@pytest.mark.slow
 @given(st.integers(2, 40), st.integers(0, 10**6), st.booleans())
 @settings(max_examples=15, deadline=None)
 def test_trees_of_zones_are_computed_alike(count: int, seed: int, on_a_line: bool) -> None:

@@ -227,7 +227,11 @@ def summary(flows: fv.Flows, release: fv.Release) -> str:
     reported = f"{show(rest['trips'])} of these are reported as going elsewhere\n" if rest else ""
     parts, whole = figures.get("matrices"), figures.get("totals")
     withheld = f" ({show(parts['withheld'])} of them withheld as a whole)" if parts and parts["withheld"] else ""
-    divided = f"in {show(parts['count'])} steps of time or groups{withheld}\n" if parts else ""
+    divided = (
+        f"in {show(parts['count'])} {'step' if parts['count'] == 1 else 'steps'} of time or groups{withheld}\n"
+        if parts
+        else ""
+    )
     added = (
         f"and {count(int(whole['flows']), 'flow')} of totals, with {count(int(whole['trips']), 'trip')}\n"
         if whole

@@ -9,7 +9,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli.options import NUMBER, WHOLE, AsJson, number
-from flowveil._cli.terminal import count, print_json
+from flowveil._cli.terminal import count, note, print_json
 from flowveil._options import parse_epsilon, parse_whole
 
 _OPEN = "?  it is not known whether its folder was written: the run was killed"
@@ -34,6 +34,11 @@ def register(
     """List the releases that a register knows, and what they have spent."""
     known = fv.register(file, epsilon_budget=epsilon_budget, forget=forget)
     releases = [row | {name: _moment(row[name]) for name in ("first", "last")} for row in known.releases.to_pylist()]
+    if forget is not None:
+        note(
+            f"release {forget} is forgotten, and what it spent: new ones are no longer checked with it. If anybody "
+            "else has seen it, restore the register from a copy"
+        )
     if as_json:
         spent = {"epsilon_budget": known.epsilon_budget, "epsilon_spent": known.epsilon_spent}
         print_json({"releases": releases, **spent})

@@ -2,7 +2,18 @@
 
 from flowveil._register.account import check_account
 from flowveil._register.entering import enter, look
-from flowveil._register.entries import FLOWS, NOISE, PATHS, WRITING, Entry, Layer, NewEntry, StoredTrips, mark_of
+from flowveil._register.entries import (
+    FLOWS,
+    NOISE,
+    PATHS,
+    WRITING,
+    Entry,
+    Layer,
+    NewEntry,
+    StoredTrips,
+    mark_of,
+    name_all,
+)
 from flowveil._register.listing import Register, register
 from flowveil._register.periods import are_apart
 from flowveil._register.sharing import HOW_TO_FORGET, check_paths, check_persons, share
@@ -27,6 +38,7 @@ __all__ = [
     "enter",
     "look",
     "mark_of",
+    "name_all",
     "register",
     "share",
 ]

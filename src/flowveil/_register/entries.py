@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from flowveil._arrays import IntArray, KeyArray
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 FLOWS, NOISE, PATHS = "flows", "noise", "trajectories"  # kinds of entries
 WRITTEN, WRITING = "written", "writing"  # a run that was killed leaves it open whether there is a folder
+_NAMED = 4  # releases, in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,15 @@ class NewEntry:
     counted: bool = False
     trips: StoredTrips | None = None
     notes: tuple[str, ...] = ()  # what was found, for the user
+
+
+def name_all(entries: Sequence[Entry]) -> str:
+    """Return what messages call several releases: up to four by name, of more the first three and how many follow."""
+    names = [entry.name for entry in entries]
+    if len(names) > _NAMED:
+        numbers = ", ".join(str(entry.number) for entry in entries[_NAMED - 1 :])
+        names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1:,} more ({numbers})"]
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
 def mark_of(secret: bytes, person: str) -> int:

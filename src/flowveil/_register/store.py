@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FORMAT = "flowveil-register/1"
 _PATIENCE = 60.0  # seconds to wait for another run, which needs far less
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_MAGIC = b"SQLite format 3\0"  # how files of SQLite begin
 _TABLES = """
 CREATE TABLE register (name TEXT PRIMARY KEY, value);
 CREATE TABLE releases (
@@ -141,9 +142,16 @@ def find_register(path: str | Path, *, create: bool) -> Path:
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
     elif not file.is_file():
         raise InputError(f"{str(path)!r} is not a file", "name the file of the register")
+    elif file.stat().st_size and not _is_database(file):
+        raise InputError(f"{file.name!r} is not a register", "name one that flowveil made, or a new file")
     elif os.name == "posix" and file.stat().st_mode & _OTHERS:
         raise InputError(f"others may read the register {file.name!r}", f"make it private: chmod 600 {file.name}")
     return file
+
+
+def _is_database(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_MAGIC)) == _MAGIC
 
 
 def _check(con: sqlite3.Connection, file: Path) -> None:

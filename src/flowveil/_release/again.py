@@ -28,6 +28,7 @@ from flowveil._register import (
     are_apart,
     check_persons,
     look,
+    name_all,
     share,
 )
 from flowveil._release.layers import layers_of
@@ -35,7 +36,7 @@ from flowveil._release.shared_trips import NONE, lay_together
 from flowveil._release.totals import keep_flows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from flowveil._arrays import BoolArray, IntArray
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from flowveil._register import Entry, Layer, OpenRegister
     from flowveil._release.demand import Demand
     from flowveil._release.shared_trips import OtherLayer, SharedTrips
+
+_WITHHELD = "flows are withheld because of the register: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,14 +191,13 @@ def _notes(near: list[Entry], apart: list[str]) -> tuple[str, ...]:
     notes = []
     if apart:
         ways = ", ".join(f"{apart.count(way):,} {way}" for way in sorted(set(apart)))
-        notes.append(f"of the releases in the register, {len(apart):,} share no trips with this one ({ways})")
+        known, rest = len(apart) + len(near), "" if near else ": nothing has to be checked"
+        notes.append(
+            f"{len(apart):,} of {known:,} releases in the register share no trips with this one ({ways}){rest}"
+        )
     if near:
-        notes.append(f"checked together with {_named(near)}, which have trips in common with it or with each other")
+        notes.append(f"checked together with {name_all(near)}, which have trips in common with it or with each other")
     return tuple(notes)
-
-
-def _named(entries: Sequence[Entry]) -> str:
-    return " and ".join(entry.name for entry in entries)
 
 
 def withhold_again(problem: Problem, solution: Solution, before: Before) -> Solution:
@@ -207,11 +209,21 @@ def withhold_again(problem: Problem, solution: Solution, before: Before) -> Solu
     kept = np.unique(_withhold(problem, laid, layers[0].names))
     gone = np.setdiff1d(np.arange(len(solution.origin)), kept)
     group = np.where(np.isin(solution.group, gone), NONE, solution.group)
+    if not len(gone):
+        return solution
+    there = np.isin(laid.new[0], gone)
+    near = sorted({other.release[flow] for other in laid.others for flow in other.flow[there & (other.flow >= 0)]})
+    names = name_all([before.entries[number] for number in near])
     told = (
-        f"{len(gone):,} flows are withheld: added to flows of {_named(before.entries)} or taken away from them, they "
-        f"would tell of fewer than {problem.requirement.k}"
+        f"{len(gone):,} of {len(solution.origin):,} {_WITHHELD}added to flows of {names} or taken "
+        f"away from them, they would tell of fewer than {problem.requirement.k}"
     )
     return replace(keep_flows(solution, group), notes=(*solution.notes, told))
+
+
+def why_withheld(solution: Solution) -> str | None:
+    """Say what was withheld because of earlier releases; None if nothing was."""
+    return next((note for note in solution.notes if _WITHHELD in note), None)
 
 
 def may_withhold(solution: Solution, problem: Problem) -> bool:
@@ -297,7 +309,7 @@ def _check_leaks(problem: Problem, laid: SharedTrips, number: int, names: list[s
 
 def _told(flow: str, before: Before, other: OtherLayer, others: list[int]) -> PromiseError:
     """Say which flow tells what, together with which release."""
-    names = " and ".join(before.entries[number].name for number in sorted({other.release[flow] for flow in others}))
+    names = name_all([before.entries[number] for number in sorted({other.release[flow] for flow in others})])
     return PromiseError(
         f"the flow {flow} may tell of fewer than a crowd: it is added to flows of {names or 'the register'}, or taken "
         "away from them",

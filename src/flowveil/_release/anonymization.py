@@ -16,7 +16,7 @@ from flowveil._options import DEFAULT_LOSS, parse_description
 from flowveil._places import finest, fixed
 from flowveil._problem import Problem, make_requirement
 from flowveil._register import HOW_TO_FORGET
-from flowveil._release.again import check_again, check_register, look_back, may_withhold, withhold_again
+from flowveil._release.again import check_again, check_register, look_back, may_withhold, why_withheld, withhold_again
 from flowveil._release.areas_from import lost_on_areas, solve_on_areas
 from flowveil._release.assignment import make_assignment
 from flowveil._release.changing import check_changeable, published_table
@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from flowveil._release.demand import Demand
     from flowveil._release.elsewhere import Elsewhere
     from flowveil._release.totals import Totals
+
+_IN_PLACE = (
+    "what is out cannot be changed: publish a time or group that has no trips in common with these releases, or larger "
+    f"areas (a coarser grid, --min-tiles), or let more be left out (--max-suppression). {HOW_TO_FORGET}"
+)
 
 
 def anonymize(
@@ -171,7 +176,7 @@ def anonymize(
         solution = withhold_beside(problem, solution, beside)
     if before is not None:
         solution = withhold_again(problem, solution, before)
-    measures = _check(problem, solution, asked, before, beside=beside is not None)
+    measures = _check(problem, solution, asked, beside=beside is not None)
     check_changeable(flows, solution, asked)
     rest = find_elsewhere(problem, solution) if elsewhere else None
     whole = find_totals(problem, solution, solve) if totals else None
@@ -192,8 +197,8 @@ def _enter(
     layers = layers_of(problem.flows, solution, *more, before.marked.pair)
     if any(part is not None for part in more) or not may_withhold(solution, problem):
         check_again(problem, layers, before)
-    notes = (*before.notes, *(solution.notes[-1:] if before.entries and may_withhold(solution, problem) else ()))
-    entry = before.describe(layers, release.manifest, notes)
+    withheld = why_withheld(solution)
+    entry = before.describe(layers, release.manifest, before.notes + (() if withheld is None else (withheld,)))
     return replace(release, entry=entry, notes=(*release.notes, *before.notes))
 
 
@@ -332,12 +337,12 @@ def _not_default(loss: str, max_gbar: float | None) -> dict[str, Value]:
     return typed if max_gbar is None else typed | {"max_gbar": max_gbar}
 
 
-def _check(problem: Problem, solution: Solution, asked: Demand, before: Before | None, *, beside: bool) -> Measures:
+def _check(problem: Problem, solution: Solution, asked: Demand, *, beside: bool) -> Measures:
     """Measure what a method wants to publish, and raise unless every flow passes and the budget holds."""
-    flows = problem.flows
+    flows, withheld = problem.flows, why_withheld(solution)
     if not len(solution.origin):
-        if before is not None and before.entries:
-            raise PromiseError(f"nothing may be published: {solution.notes[-1]}", HOW_TO_FORGET)
+        if withheld is not None:
+            raise PromiseError(f"nothing may be published: {withheld}", HOW_TO_FORGET)
         raise PromiseError(
             "no flow reaches the requirement", "lower k, use a coarser grid or a method that joins areas"
         )
@@ -353,8 +358,8 @@ def _check(problem: Problem, solution: Solution, asked: Demand, before: Before |
     if suppressed > problem.budget and asked.share is not None:
         raise PromiseError(
             f"{asked.method.name} leaves out {suppressed / flows.total:.2%} of the trips, more than the "
-            f"{asked.share:.2%} allowed" + (f": {solution.notes[-1]}" if before is not None and before.entries else ""),
-            "allow more with --max-suppression, lower k, or use a coarser grid"
+            f"{asked.share:.2%} allowed" + (f": {withheld}" if withheld else ""),
+            (_IN_PLACE if withheld else "allow more with --max-suppression, lower k, or use a coarser grid")
             + ("; flows are also withheld because of the release beside" if beside else "")
             + ("; flows are also withheld to protect margins" if asked.protect_margins else ""),
         )
