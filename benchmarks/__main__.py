@@ -27,6 +27,7 @@ NAMES = [
     "keep_safe",
     "glove",
     "matrices",
+    "noise",
     "trajectories",
     "table2",
     "thresholds",

@@ -1,7 +1,7 @@
 """gather against GLOVE with thresholds, at the same share of samples kept: check-ins and phones, k = 2 and 5.
 
-python -m benchmarks gather prints the rows of docs/trajectories.md. Every release is verified, and counted again from
-raw rows by `benchmarks.recount`.
+python -m benchmarks gather prints the rows of docs/trajectories-measured.md. Every release is verified, and counted
+again from raw rows by `benchmarks.recount`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Trajectories of which any few points fit k users or none: what is kept of check-ins and of phones, and an attack.
 
-python -m benchmarks known_points prints the rows of docs/trajectories.md on k^m. The attack is a loop of its own over
-raw rows: for every user, random points are drawn several times, and users are counted whose published samples hold all.
+python -m benchmarks known_points prints the rows of docs/trajectories-measured.md on k^m. The attack is a loop of
+its own over raw rows: for every user, random points are drawn several times, and users are counted whose published
+samples hold all.
 """
 
 from __future__ import annotations

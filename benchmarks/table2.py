@@ -1,6 +1,6 @@
 """Table 2 of the GLOVE paper: glove, without and with thresholds, beside the older methods, with their own metrics.
 
-python -m benchmarks table2 prints the tables of docs/trajectories.md.
+python -m benchmarks table2 prints the tables of docs/trajectories-measured.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trajectories with thresholds: what is left of check-ins and of phones, and who is really in each group.
 
-python -m benchmarks thresholds prints the rows of docs/trajectories.md "with thresholds". Groups are counted from input
-rows with a loop of its own: users with a row inside a published sample of their group.
+python -m benchmarks thresholds prints the rows of docs/trajectories-measured.md "with thresholds". Groups are counted
+from input rows with a loop of its own: users with a row inside a published sample of their group.
 """
 
 from __future__ import annotations

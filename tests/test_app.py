@@ -687,6 +687,23 @@ class TestReleases:
         assert b"<html" in app.client.get(f"/api/releases/{job['id']}/private-report").content
         assert "out.private.html" in _unzip(app, job, tmp_path, "private")
 
+    def test_frontier_of_paths(self, app, tmp_path):
+        """It is that of the library, for these settings; where there is none, that is said."""
+        samples = phones(12, samples=8)
+        pq.write_table(samples, tmp_path / "samples.parquet")
+        asked = {"trips": app.give(tmp_path / "samples.parquet"), "step": "1km,30min", "k": 2, "max_extent": "4km"}
+        asked["bbox"] = ",".join(map(str, PHONES_BBOX))
+        found = app.wait(app.start("frontier/paths", **asked, method="gather"))
+        with_glove = app.wait(app.start("frontier/paths", **asked, complete_support=True))
+        refused = app.client.post("/api/frontier/paths", json=asked)
+
+        data = fv.trajectories.read_trajectories(samples, PHONES_BBOX, step="1km,30min")
+        for job, method in ((found, "gather"), (with_glove, "glove")):
+            points = fv.trajectories.frontier(data, 2, method=method, max_extent="4km").to_pylist()
+            assert job["result"] == {"samples": len(samples), "points": points}
+        assert refused.status_code == 422
+        assert "no frontier" in refused.json()["error"]
+
     @pytest.mark.slow
     def test_what_goes_with_a_release(self, app, city_trips, tmp_path):
         """Its report, the private report, and other formats can be had; none of them before it is there."""

@@ -160,12 +160,21 @@ def test_zones_beside_coordinates_are_announced(made, capsys, monkeypatch):
     assert said not in capsys.readouterr().err
 
 
-def test_paths_of_which_little_remains():
-    """Thresholds that leave out most samples are a warning with the share."""
+@pytest.mark.parametrize(
+    ("asked", "remedy"),
+    [
+        ({"max_extent": "1km", "max_duration": "30min"}, "max_extent= and max_duration="),
+        ({"method": "gather", "price": 0.1}, "raise price="),
+        ({"method": "gather", "max_suppression": 0.9}, "lower max_suppression="),
+        ({"method": "gather", "max_mean_duration": "45min"}, "raise max_mean_extent= and max_mean_duration="),
+    ],
+)
+def test_paths_of_which_little_remains(asked, remedy):
+    """Options that leave out most samples are a warning with the share, and with the option that did."""
     samples = fv.synthetic.phones(12)
     options = {"bbox": fv.synthetic.PHONES_BBOX, "k": 2, "step": "1km,30min"}
-    with pytest.warns(fv.LossWarning, match=r"% of the samples are left out: .*max_extent="):
-        release = fv.trajectories.anonymize(samples, max_extent="1km", max_duration="30min", **options)
+    with pytest.warns(fv.LossWarning, match=rf"% of the samples are left out: .*{remedy}"):
+        release = fv.trajectories.anonymize(samples, **asked, **options)
 
     assert any("samples are left out" in text for text in release.audit["notes"])
 

@@ -16,6 +16,7 @@ from flowveil._matrices import daf, grids
 from flowveil._matrices.boxes import Boxes
 from flowveil._matrices.ladder import make_ladder
 from flowveil._matrices.mosaic import noisy_mosaic
+from flowveil._matrices.noisytree import noisy_tree
 from flowveil._matrices.points import Points
 from flowveil._matrices.privtree import privtree
 from flowveil._noise import Ledger, draws, growing
@@ -51,18 +52,30 @@ def observe(boxes, runs, cell):
     mixed *= odd[0]
     structure = np.zeros(runs, np.uint64)
     np.add.at(structure, boxes.matrix, mixed ^ (mixed >> np.uint64(31)))
+    for place, marginal in enumerate(boxes.marginals):
+        edges = np.column_stack([marginal.low, marginal.high]).astype(np.uint64) @ odd[:4] * np.uint64(2 * place + 3)
+        np.add.at(structure, marginal.matrix, edges ^ (edges >> np.uint64(31)))
     holds = ((boxes.low <= cell) & (cell < boxes.high)).all(axis=1)
     count = np.zeros(runs, np.int64)
     count[boxes.matrix[holds]] = boxes.counts[holds]
     total = np.bincount(boxes.matrix, boxes.counts, runs).astype(np.int64)
     size = np.zeros(runs, np.int64)
     size[boxes.matrix[holds]] = (boxes.high - boxes.low).prod(axis=1)[holds]
-    return structure, count, total, size
+    return structure, count, total, size, [at_place(*pair, cell, runs) for pair in enumerate(boxes.marginals)]
+
+
+def at_place(place, marginal, cell, runs):
+    """Return what an attacker sees of a marginal in each run: the count of the box of `cell`."""
+    own = cell[2 * place : 2 * place + 2]
+    holds = ((marginal.low <= own) & (own < marginal.high)).all(axis=1)
+    count = np.zeros(runs, np.int64)
+    count[marginal.matrix[holds]] = marginal.counts[holds]
+    return count
 
 
 def events(seen):
     """Yield tests of what is seen, made from the first input alone."""
-    structure, count, total, size = seen
+    structure, count, total, size, marginals = seen
     kinds, often = np.unique(structure, return_counts=True)
     common = kinds[np.argsort(-often)][:20]
     for kind in common:
@@ -74,10 +87,19 @@ def events(seen):
         for edge in np.unique(np.quantile(values, np.linspace(0, 1, 15)).astype(int)):
             yield "output", lambda other, place=place, edge=edge: other[place] >= edge
             yield "output", lambda other, place=place, edge=edge: other[place] <= edge
+    middle = [int(np.median(values)) for values in (count, *marginals)]
+    for away in (-1, 0, 1, 2) if marginals else ():
+        yield "marginals", lambda other, away=away: all_beyond(other, middle, away)
+        yield "marginals", lambda other, away=away: ~all_beyond(other, middle, away)
     for kind in common[:3]:
         for edge in np.unique(np.quantile(count[structure == kind], [0.1, 0.5, 0.9]).astype(int)):
             yield "both", lambda other, kind=kind, edge=edge: (other[0] == kind) & (other[1] >= edge)
             yield "both", lambda other, kind=kind, edge=edge: (other[0] == kind) & (other[1] <= edge)
+
+
+def all_beyond(seen, middle, away):
+    """Return in which runs the box of the trip and all marginals have counts above their middle by so much."""
+    return np.all([values >= edge + away for values, edge in zip((seen[1], *seen[4]), middle, strict=True)], axis=0)
 
 
 def audit(method, cells, runs=RUNS, lengths=(4, 4)):
@@ -167,6 +189,48 @@ def test_mutant_tree_not_charged(monkeypatch):
     )
 
     assert caught(privtree, FOUR, FEWER_RUNS, LINE)
+
+
+FLAT = (2, 2, 2, 2)
+TWO_PLACES = [(0, 1, 1, 0)] * 3
+
+
+def marginals_first(points, ledger):
+    """Run noisy-tree with most of epsilon on marginals, half of it on their counts."""
+    return noisy_tree(points, ledger, tree_share=0.1, marginal_share=0.8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [noisy_tree, marginals_first])
+def test_noisy_tree_passes(method):
+    """Marginals, tree and counts together stay within epsilon."""
+    assert caught(method, TWO_PLACES, FEWER_RUNS, FLAT) == set()
+
+
+@pytest.mark.slow
+def test_mutant_marginals_not_charged(monkeypatch):
+    """Marginals that are drawn without a charge are caught: counts of boxes and of marginals tell of the same trip."""
+    monkeypatch.setattr(Ledger, "part", lambda ledger, _, parts: Ledger(ledger.epsilon_of(parts), len(ledger.roots)))
+
+    assert "marginals" in caught(mostly_counts, TWO_PLACES, FEWER_RUNS, FLAT)
+
+
+def mostly_counts(points, ledger):
+    """Run noisy-tree with almost nothing on the tree, and marginals that would leave little for counts."""
+    return noisy_tree(points, ledger, tree_share=0.001, marginal_share=0.99)
+
+
+@pytest.mark.slow
+def test_mutant_noisy_tree_without_decay(monkeypatch):
+    """PrivTree's bias is missing: caught in noisy-tree by itself, in the depth of its tree."""
+    monkeypatch.setattr(growing, "decay_of", lambda *_: 0)
+
+    assert "structure" in caught(only_tree, [(33, 47)], 4_000, (64, 64))
+
+
+def only_tree(points, ledger):
+    """Run noisy-tree with almost all of epsilon on the tree of boxes."""
+    return noisy_tree(points, ledger, tree_share=0.998, marginal_share=0.001)
 
 
 def small_mosaic(points, ledger):

@@ -173,6 +173,35 @@ class TestPage:
         assert run(shlex.split(command)[1:]) == 0
         assert found == {f"out/{path.name}": path.read_bytes() for path in (tmp_path / "out").iterdir()}
 
+    def test_frontier_of_paths(self, browser, address, tmp_path):
+        """What each share buys is shown on demand; a point of it is chosen with a click; other settings clear it."""
+        pq.write_table(phones(20, samples=10), tmp_path / "samples.parquet")
+        with opened(browser, address) as page:
+            page.get_by_label("Choose a file of trips").first.set_input_files(tmp_path / "samples.parquet")
+            go(page, 2)
+            page.get_by_label("Limits").fill(",".join(map(str, PHONES_BBOX)))
+            page.get_by_label("Limits").press("Enter")
+            go(page, 3)
+            page.get_by_label("k as a number").fill("2")
+            page.get_by_label("k as a number").press("Enter")
+            go(page, 4)
+            page.get_by_label("How persons are grouped").select_option("gather")
+            page.locator("#path-frontier").click()
+            wait_for(lambda: page.locator(".frontier .dot").count() >= 8)
+            dot = page.locator(".frontier .dot").nth(4)
+            told = dot.locator("title").text_content()
+            dot.dispatch_event("click")
+            figures = page.locator(".reading:visible dd").all_inner_texts()
+            command = page.locator(".now-command")
+            share = page.get_by_label("Most samples to leave out").input_value()
+            wait_for(lambda: f"--method gather --max-suppression {int(share) / 1000}" in command.text_content())
+            page.get_by_label("How persons are grouped").select_option("complete")
+            wait_for(lambda: page.locator("#path-frontier").is_visible())
+            wait_for(lambda: "--complete-support" in command.text_content())
+
+        left_out, extent, duration, _ = figures
+        assert told == f"{left_out} left out: {extent} and {duration.removesuffix(' min')} minutes on average"
+
     def test_explore_and_compare(self, browser, address, city_trips):
         """The map is drawn; a place can be chosen; before stands beside after; so do two methods."""
         with opened(browser, address, viewport={"width": 1240, "height": 700}) as page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import shutil
 from collections import Counter
@@ -596,6 +597,20 @@ def test_trajectories(browser, tmp_path):
         begins = sorted(f"{row['t0']:%Y-%m-%d %H:%M}" for row in samples)[:60]
         assert page.locator("#place tbody button").all_text_contents() == begins
         assert any(not text.endswith(":00") for text in begins)
+
+        spans = sorted(
+            [(row[name].replace(tzinfo=None) - begin).total_seconds() / step for name in ("t0", "t1")]
+            for row in samples
+        )
+        busy = {value for start, end in spans for value in range(int(start), math.ceil(end))}
+        now = "[flowveil.explorer.state.choice[0], flowveil.map.path.length, flowveil.map.marked.length]"
+        page.click("#play")
+        wait_for(lambda: page.evaluate(now)[0] > min(busy))
+        page.click("#play")
+        value, grown, marked = page.evaluate(now)
+        assert value in busy
+        assert grown == sum(start < value + 1 for start, _ in spans)
+        assert marked == sum(start < value + 1 and end > value for start, end in spans)
 
 
 def test_layers_of_a_context(folders, browser, tmp_path):

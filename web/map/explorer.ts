@@ -187,7 +187,8 @@ export class Explorer {
     const {scene, state, map, model} = this;
     if (state.group === null || !scene.samples) return;
     const rows = this.samplesOf(state.group);
-    map.path = rows.map((row) => scene.centers[scene.origin[row]]!);
+    const until = state.choice[0] === ALL ? Infinity : state.choice[0] + 1; // the path grows with time
+    map.path = rows.filter((row) => scene.samples!.first[row] < until).map((row) => scene.centers[scene.origin[row]]!);
     map.marked = rows
       .filter((row) => state.choice[0] === ALL || model.part(row, state.choice) > 0)
       .map((row) => scene.outline[scene.origin[row]]);

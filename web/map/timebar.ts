@@ -4,7 +4,9 @@ import type {Explorer, View} from './explorer';
 import {ALL} from './model';
 import {compact, drawn, element, show} from './text';
 
-const BEAT = 700; // milliseconds a step is shown while playing
+const BEAT = 700; // milliseconds a step is shown while playing, at most
+const SHORTEST = 150;
+const ROUND = 60_000; // milliseconds in which all steps are shown, if they can
 const HEIGHT = 64;
 
 export class TimeBar implements View {
@@ -14,6 +16,7 @@ export class TimeBar implements View {
   private readonly slider: HTMLElement;
   private timer = 0;
   private drawnFor = '';
+  private played: boolean[] = []; // the steps that have anything to show
 
   constructor(
     private readonly explorer: Explorer,
@@ -74,11 +77,17 @@ export class TimeBar implements View {
       clearInterval(this.timer);
       this.timer = 0;
     } else {
-      const step = () => this.go((this.now + 1) % this.explorer.scene.keys[this.key].values.length);
-      step();
-      this.timer = window.setInterval(step, BEAT);
+      const shown = this.played.filter(Boolean).length;
+      this.go(this.next());
+      this.timer = window.setInterval(() => this.go(this.next()), Math.max(SHORTEST, Math.min(BEAT, ROUND / Math.max(1, shown))));
     }
     this.playing.textContent = this.timer ? 'Pause' : 'Play';
+  }
+
+  /** Return the step after this one that has anything to show; with nothing anywhere, the one after this. */
+  private next(): number {
+    const after = this.played.map((_, place) => (this.now + 1 + place) % this.played.length);
+    return after.find((value) => this.played[value]) ?? after[0];
   }
 
   amounts(): number[] {
@@ -111,6 +120,7 @@ export class TimeBar implements View {
       step = 1000 / amounts.length,
       bottom = HEIGHT - 8;
     this.drawnFor = wanted;
+    this.played = amounts.map((amount) => amount > 0);
     this.bars.replaceChildren();
     amounts.forEach((amount, value) => {
       const tall = (bottom * Math.max(0, amount)) / most,
@@ -123,9 +133,11 @@ export class TimeBar implements View {
       this.bars.append(bar);
     });
     if (explorer.state.group === null || !explorer.scene.samples) return;
+    this.played.fill(false);
     for (const row of explorer.samplesOf(explorer.state.group)) {
       const {first, last} = explorer.scene.samples,
         width = Math.max(2, (last[row] - first[row]) * step);
+      this.played.fill(true, Math.floor(first[row]), Math.ceil(last[row]));
       this.bars.append(drawn('rect', {class: 'time-span', x: first[row] * step, y: HEIGHT - 6, width, height: 5}));
     }
   }

@@ -144,7 +144,7 @@ function build(about: About): void {
   const store = new Store(initialState(about));
   const work = new Work(store);
   const start = welcome(store, work);
-  const contents = [tripsStep(store, work), placesStep(store, work), promiseStep(store), tradeOffStep(store), resultStep(store, work)];
+  const contents = [tripsStep(store, work), placesStep(store, work), promiseStep(store), tradeOffStep(store, work), resultStep(store, work)];
   const sections = contents.map((content, page) =>
     h('section', {class: page >= TRADE_OFF ? 'step wide-step' : 'step', 'aria-label': STEPS[page]}, h('h2', {tabindex: -1}, STEPS[page]), content),
   );

@@ -71,6 +71,6 @@ function staleBox(store: Store, work: Work, current: () => Run | undefined): HTM
 export function choicesInShort(state: State): string {
   const kind = kindOf(state);
   if (kind === 'noise') return `noise, epsilon = ${state.epsilon}`;
-  if (kind === 'paths') return `paths of ${count(Math.max(2, state.k))} persons`;
+  if (kind === 'paths') return `paths of ${count(Math.max(2, state.k))} persons${state.pathMethod === 'glove' ? '' : `, at most ${percent(state.pathBudget)} of samples left out`}`;
   return `${state.method}, k = ${count(state.k)}, at most ${percent(state.budget)} left out`;
 }

@@ -1,6 +1,6 @@
 /** All that the page knows, in one place. Whoever changes it tells everyone. */
 
-import type {About, CountResult, FrontierResult, Kind, Metrics, ReleaseResult, StoredFile, ZonesResult} from './types';
+import type {About, CountResult, FrontierResult, Kind, Metrics, PathFrontierResult, ReleaseResult, StoredFile, ZonesResult} from './types';
 import type {Settings} from './types';
 
 export interface Trouble {
@@ -74,8 +74,8 @@ export interface Choices {
   mostTrips: number;
   step: string; // of the grid of trajectories
   minSamples: number;
-  pathMethod: string;
-  pathBudget: string; // largest share of samples left out, in percent
+  pathMethod: 'glove' | 'complete' | 'gather'; // complete: groups of glove with complete support
+  pathBudget: number; // largest share of samples left out
   variant: string;
   maxExtent: string;
   maxDuration: string;
@@ -93,6 +93,7 @@ export interface State extends Choices {
   zones: (StoredFile & ZonesResult) | null;
   count: CountResult | null;
   frontier: FrontierResult | null;
+  pathFrontier: PathFrontierResult | null;
   points: Point[];
   trouble: Trouble | null;
   command: string;
@@ -186,7 +187,7 @@ export const CHOICES: Choices = {
   step: '100m,1min',
   minSamples: 1,
   pathMethod: 'glove',
-  pathBudget: '10',
+  pathBudget: 0.1,
   variant: 'strict',
   maxExtent: '',
   maxDuration: '',
@@ -206,6 +207,7 @@ export function initialState(about: About): State {
     zones: null,
     count: null,
     frontier: null,
+    pathFrontier: null,
     points: [],
     trouble: null,
     command: '',
@@ -327,8 +329,9 @@ function pathSettings(state: State) {
     step: state.step,
     min_samples: state.minSamples,
     k: Math.max(2, state.k),
-    method: state.pathMethod,
-    max_suppression: state.pathMethod === 'gather' ? Number(state.pathBudget) / 100 : null,
+    method: state.pathMethod === 'gather' ? 'gather' : 'glove',
+    complete_support: state.pathMethod === 'complete',
+    max_suppression: state.pathMethod === 'glove' ? null : state.pathBudget,
     variant: state.variant,
     max_extent: state.maxExtent || null,
     max_duration: state.maxDuration || null,

@@ -197,17 +197,6 @@ function pathControls(store: Store): HTMLElement {
     state.variant,
     (value) => store.set({variant: value}),
   );
-  const method = choice(
-    [
-      ['glove', 'glove: at least k persons share each path'],
-      ['gather', 'gather: and all of them were seen in every sample of it'],
-    ],
-    state.pathMethod,
-    (value) => store.set({pathMethod: value}),
-  );
-  const budget = h('input', {type: 'number', min: '0', max: '100', step: 'any', value: state.pathBudget, onchange: () => store.set({pathBudget: budget.value || '10'})});
-  const budgetField = field('Leave out at most, percent of samples', budget, 'The less, the larger and longer samples become; flowveil trajectories frontier shows by how much.');
-  budgetField.hidden = state.pathMethod !== 'gather';
   const limit = (name: 'maxExtent' | 'maxDuration', placeholder: string) => {
     const input = h('input', {type: 'text', placeholder, spellcheck: 'false', value: state[name], onchange: () => store.set({[name]: input.value.trim()})});
     store.on((_, changed) => {
@@ -217,18 +206,11 @@ function pathControls(store: Store): HTMLElement {
   };
   store.on((_, changed) => {
     if (changed.has('variant')) variant.value = state.variant;
-    if (changed.has('pathMethod')) {
-      method.value = state.pathMethod;
-      budgetField.hidden = state.pathMethod !== 'gather';
-    }
-    if (changed.has('pathBudget')) budget.value = state.pathBudget;
   });
   return h(
     'details',
     {},
     h('summary', {}, 'More demands'),
-    field('How persons are grouped', method),
-    budgetField,
     field('How paths merge', variant),
     h(
       'div',

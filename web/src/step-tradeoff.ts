@@ -1,37 +1,48 @@
 /** Step 4: how areas are joined, and how many trips may be left out; what comes of it is drawn beforehand. */
 
 import {fetchPage} from './api';
-import {MOST, drawFrontier, within} from './chart';
+import type {Axes} from './chart';
+import {drawFrontier, within} from './chart';
 import {choice, field, h, put, s} from './dom';
 import {count, decimal, meters, percent} from './format';
 import {Frame} from './frame';
 import type {Point, State, Store} from './state';
 import {kindOf, methodOf} from './state';
 import {aboutRelease} from './about-release';
+import {pathTradeOff} from './path-tradeoff';
+import type {FrontierPoint} from './types';
+import type {Work} from './work';
 
+const TILES: Axes<FrontierPoint> = {
+  most: 0.5,
+  leftOut: 'trips left out',
+  value: (point) => point.gbar,
+  label: 'mean size of both ends, tiles',
+  tell: (point) => `${percent(point.suppressed)} left out, both ends together have ${decimal(point.gbar)} tiles on average`,
+};
 const OWN = ['mosaic', 'nested', 'crosscut'];
 
-export function tradeOffStep(store: Store): HTMLElement {
+export function tradeOffStep(store: Store, work: Work): HTMLElement {
   const {state} = store;
   const crowds = h('div', {class: 'trade'}, h('div', {class: 'trade-choices'}, ...methodControls(store), budgetControls(store), moreOptions(store)), pointsMap(store));
-  const other = h('p', {class: 'lead-in'});
+  const noise = h(
+    'p',
+    {class: 'lead-in'},
+    'With noise nothing is left out: epsilon of the step before says how far numbers are off. Noise is drawn once; do not draw it again and again until you like it, as every draw that is seen costs epsilon.',
+  );
+  const paths = pathTradeOff(store, work);
   const report = check(store, 'report', 'Add a page that shows the release (report.html)');
   const update = () => {
     const kind = kindOf(state);
     crowds.hidden = kind !== 'anonymize';
-    other.hidden = kind === 'anonymize';
-    put(
-      other,
-      kind === 'noise'
-        ? 'With noise nothing is left out: epsilon of the step before says how far numbers are off. Noise is drawn once; do not draw it again and again until you like it, as every draw that is seen costs epsilon.'
-        : 'Paths are merged with those that are near in space and time. How much they lose is told with the release.',
-    );
+    noise.hidden = kind !== 'noise';
+    paths.hidden = kind !== 'paths';
   };
   store.on((_, changed) => {
     if (['promise', 'rowsAre'].some((name) => changed.has(name as keyof State))) update();
   });
   update();
-  return h('div', {}, other, crowds, report, aboutRelease(store));
+  return h('div', {}, noise, paths, crowds, report, aboutRelease(store));
 }
 
 function methodControls(store: Store): HTMLElement[] {
@@ -131,7 +142,7 @@ function budgetControls(store: Store): HTMLElement {
   const slider = h('input', {
     type: 'range',
     min: 0,
-    max: MOST * 1000,
+    max: TILES.most * 1000,
     step: 1,
     value: state.budget * 1000,
     oninput: () => store.set({budget: slider.valueAsNumber / 1000}),
@@ -146,9 +157,9 @@ function budgetControls(store: Store): HTMLElement {
     slider.value = String(state.budget * 1000);
     put(share, percent(state.budget));
     chart.toggleAttribute('hidden', !drawn);
-    if (drawn) drawFrontier(chart, points, state.budget, (budget) => store.set({budget}));
+    if (drawn) drawFrontier(chart, points, TILES, state.budget, within(points, state.budget, TILES.value), (budget) => store.set({budget}));
     put(reading, ...(drawn ? readings(state) : []));
-    put(without, method && !method.frontier ? methodNote(method.steers) : drawn && !within(points, state.budget) ? tooLittle(state) : '');
+    put(without, method && !method.frontier ? methodNote(method.steers) : drawn && !within(points, state.budget, TILES.value) ? tooLittle(state) : '');
   };
   store.on((_, changed) => {
     if (['budget', 'frontier', 'method', 'page'].some((name) => changed.has(name as keyof State))) update();
@@ -171,7 +182,7 @@ function methodNote(steers: boolean): string {
 }
 
 function readings(state: State): HTMLElement[] {
-  const point = within(state.frontier?.points ?? [], state.budget);
+  const point = within(state.frontier?.points ?? [], state.budget, TILES.value);
   if (!point) return [];
   const entry = (value: string, name: string, meaning: string) => h('div', {title: meaning}, h('dd', {}, value), h('dt', {}, name));
   return [

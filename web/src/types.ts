@@ -84,6 +84,21 @@ export interface FrontierResult {
   points: FrontierPoint[];
 }
 
+export interface PathPoint {
+  price: number;
+  suppressed: number;
+  extent: number; // meters
+  duration: number; // minutes
+  users: number;
+  groups: number;
+  samples: number;
+}
+
+export interface PathFrontierResult {
+  samples: number;
+  points: PathPoint[];
+}
+
 export interface PointsResult {
   points: {budget: number; metrics: Metrics}[];
 }

@@ -5,7 +5,7 @@ import {bytes} from './format';
 import {forgetAll, keepSoon, readKept} from './keep';
 import type {Run, Store, Trouble} from './state';
 import {CHOICES, choicesOf, guessSamples, guessUnit, kindOf, settings} from './state';
-import type {ColumnsResult, CountResult, FrontierResult, Job, Kind, PointsResult, ReleaseResult, RiskResult, Settings, StoredFile, ZonesResult} from './types';
+import type {ColumnsResult, CountResult, FrontierResult, Job, Kind, PathFrontierResult, PointsResult, ReleaseResult, RiskResult, Settings, StoredFile, ZonesResult} from './types';
 
 const MOST_RUNS = 8; // kept in this page; the server keeps a few more
 const PAUSE_MS = 250; // after the last change of a setting
@@ -23,6 +23,7 @@ export class Work {
   private countedKey = '';
   private frontierKey = '';
   private pointsKey = '';
+  private pathKey = '';
   private drawn = 0; // how many budgets were drawn, or could not be kept
 
   constructor(store: Store) {
@@ -156,6 +157,17 @@ export class Work {
     return found;
   }
 
+  /** Follow the frontier of paths: it takes as long as some releases, so that it is asked for. */
+  async followPaths(): Promise<void> {
+    const now = settings(this.store.state);
+    if (!now) return;
+    await this.guarded(async () => {
+      const found = await follow<PathFrontierResult>('/api/frontier/paths', now, (job) => this.watch(job, false));
+      this.pathKey = pathKeyOf(now);
+      this.store.set({pathFrontier: found?.result ?? null});
+    });
+  }
+
   async cancel(): Promise<void> {
     const job = this.store.state.activity?.job;
     this.wanted = false;
@@ -195,6 +207,7 @@ export class Work {
       page: 0,
       count: null,
       frontier: null,
+      pathFrontier: null,
       points: [],
       runs: [],
       shown: 0,
@@ -223,6 +236,7 @@ export class Work {
     void this.showCommand(kindOf(state));
     const stopped = this.stopped;
     this.stopped = false;
+    if (state.pathFrontier && this.pathKey !== pathKeyOf(now)) this.store.set({pathFrontier: null});
     if (kindOf(state) !== 'anonymize') return;
     const {method, preset, k, k_weight, min_tiles, loss, options, max_suppression: _, report: __, elsewhere, totals, remainders, ...others} = now;
     const places = Object.fromEntries(Object.entries(others).filter(([name]) => !(name in state.description)));
@@ -311,6 +325,11 @@ export class Work {
   private tell(stage: string, share: number | null = null): void {
     this.store.set({activity: {job: null, stage, share, seconds: 0, main: true}});
   }
+}
+
+/** Return what a frontier of paths depends on. */
+function pathKeyOf({trips, columns, bbox, step, min_samples, k, method, complete_support, variant, max_extent, max_duration}: Settings): string {
+  return JSON.stringify([trips, columns, bbox, step, min_samples, k, method, complete_support, variant, max_extent, max_duration]);
 }
 
 /** Return the budgets to draw: none above the slider, the nearest to it first. */

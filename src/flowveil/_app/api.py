@@ -171,6 +171,10 @@ def _add_jobs(api: FastAPI, files: Files, jobs: Jobs) -> None:
         order: dict[str, Json] = {"places": settings.places(files), "demand": settings.demand()}
         return _about(files, jobs.submit("frontier", order))
 
+    @api.post("/api/frontier/paths")
+    def frontier_of_paths(settings: Paths) -> dict[str, Json]:
+        return _about(files, jobs.submit("path_frontier", settings.frontier_order(files)))
+
     @api.post("/api/points")
     def points(settings: Points) -> dict[str, Json]:
         order = settings.order(files) | {"budgets": settings.budgets}

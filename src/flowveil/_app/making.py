@@ -63,14 +63,33 @@ def merge_paths(
     report: bool,
 ) -> dict[str, Json]:
     """Make, write, verify and draw a release of trajectories."""
-    tell("reading samples")
-    refuse_bombs(trips, "trips")
-    data = fv.trajectories.read_trajectories(trips, **reading)
-    release = fv.trajectories.anonymize(data, tell=tell, **grouping)
+    release = fv.trajectories.anonymize(_read_paths(tell, trips, reading), tell=tell, **grouping)
     facts = publish(tell, release, folder, trips, report=report)
     audit = release.audit
     counts = {name: value for name, value in audit.items() if isinstance(value, int | float)}
     return facts | {"paths": counts, "notes": [in_words(note) for note in audit["notes"]]}
+
+
+def follow_paths(
+    tell: Tell,
+    trips: str,
+    reading: dict[str, Any],  # of read_trajectories
+    demand: dict[str, Any],  # of trajectories.frontier
+) -> dict[str, Json]:
+    """Return the frontier of trajectories as rows, and how many samples there are."""
+    data = _read_paths(tell, trips, reading)
+    points = fv.trajectories.frontier(data, tell=tell, **demand).to_pylist()
+    return {"samples": int(data.rows.sum()), "points": points}
+
+
+def _read_paths(
+    tell: Tell,
+    trips: str,
+    reading: dict[str, Any],  # of read_trajectories
+) -> fv.trajectories.Trajectories:
+    tell("reading samples")
+    refuse_bombs(trips, "trips")
+    return fv.trajectories.read_trajectories(trips, **reading)
 
 
 def publish(

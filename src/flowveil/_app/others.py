@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from flowveil._app.settings import DESCRIPTION, Asked, Placed, Share, Text, read_by
+from flowveil._app.settings import DESCRIPTION, Asked, Placed, SettingError, Share, Text, read_by
 from flowveil._app.telling import OUTPUT, Name, call, command_line, path_of
 from flowveil._options import DEFAULT_K, parse_bound, parse_epsilon, parse_users
-from flowveil._trajectories import GLOVE, parse_min_samples
+from flowveil._trajectories import GATHER, GLOVE, parse_min_samples
 
 if TYPE_CHECKING:
     from flowveil._app.files import Files
     from flowveil._folder import Json
-
-
-def _bound(value: object) -> int | None:
-    return None if value is None else parse_bound(value)
 
 
 class Noise(Placed):
@@ -61,7 +57,8 @@ class Noise(Placed):
 
 
 _PATH_NAMES = ("step", "min_samples", "bbox")
-_GROUP_NAMES = ("k", "method", "max_suppression", "variant", "max_extent", "max_duration")
+_DEMAND_NAMES = ("k", "method", "variant", "max_extent", "max_duration")
+_GROUP_NAMES = (*_DEMAND_NAMES, "complete_support", "max_suppression")
 
 
 class Paths(Asked):
@@ -71,6 +68,7 @@ class Paths(Asked):
     min_samples: Annotated[int, read_by(parse_min_samples)] = 1
     k: Annotated[int, read_by(parse_users)] = DEFAULT_K
     method: Text = GLOVE
+    complete_support: bool = False
     max_suppression: Share = None
     variant: Text = "strict"
     max_extent: Text | None = None
@@ -78,13 +76,20 @@ class Paths(Asked):
 
     def order(self, files: Files) -> dict[str, Json]:
         """Return what the worker is told to do."""
-        return {
-            "trips": str(files[self.trips].path),
-            "reading": self.model_dump(include={*_PATH_NAMES, "columns"}),
+        return self._reading(files) | {
             "grouping": self.model_dump(include=set(_GROUP_NAMES)) | self.changed(*DESCRIPTION),
             "report": self.report,
             "folder": None,
         }
+
+    def frontier_order(self, files: Files) -> dict[str, Json]:
+        """Return what the worker is told to do to follow the frontier; raise where there is none."""
+        if self.method != GATHER and not self.complete_support:
+            raise SettingError(f"{self.method} has no frontier", "take gather, or ask for complete support")
+        return self._reading(files) | {"demand": self.model_dump(include=set(_DEMAND_NAMES))}
+
+    def _reading(self, files: Files) -> dict[str, Json]:
+        return {"trips": str(files[self.trips].path), "reading": self.model_dump(include={*_PATH_NAMES, "columns"})}
 
     def command(self, files: Files) -> str:
         """Return the command line that gives the same release, ready for a shell."""

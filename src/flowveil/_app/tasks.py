@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import flowveil as fv
 from flowveil._app.checks import refuse_bombs
-from flowveil._app.making import add_noise, attack, draw, export, merge_paths, private_report, publish
+from flowveil._app.making import add_noise, attack, draw, export, follow_paths, merge_paths, private_report, publish
 from flowveil._app.words import in_words
 from flowveil._folder import AREAS, FLOWS, Files, Kind
 from flowveil._places import read_zones
@@ -66,6 +66,7 @@ class Tasks:
             "anonymize": self.anonymize,
             "noise": add_noise,
             "paths": merge_paths,
+            "path_frontier": follow_paths,
             "export": export,
             "private": private_report,
             "risk": attack,

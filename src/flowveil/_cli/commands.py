@@ -15,6 +15,7 @@ from flowveil._cli import (
     compare,
     demo,
     describe,
+    doctor,
     evaluate,
     export,
     frontier,
@@ -53,6 +54,7 @@ app.command("reconstruct")(reconstruct.reconstruct)
 app.command("methods")(methods.methods)
 app.command("layouts")(layouts.layouts)
 app.command("describe")(describe.describe)
+app.command("doctor")(doctor.doctor)
 app.command("query")(query.query)
 app.command("report")(report.report)
 app.command("export")(export.export)

@@ -36,6 +36,7 @@ _MEANINGS = {
     "scale": "scale of the noise of the count",
     "consistent": "the count, reconciled with the others",
     "count": "number of trips in the box, with noise",
+    "place": "what a marginal counts: where trips start, end or stop",
     "area": "id of the area",
     "name": "what people call it",
     "lon": "longitude of its center, degrees",

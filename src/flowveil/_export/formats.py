@@ -26,7 +26,14 @@ class Format(NamedTuple):
     holds: tuple[str, ...] = ("flows",)  # what of a release can be written: flows, cells, trajectories
 
 
-_TABLES = ("flows.csv", "areas.csv", "members.csv", "cells.csv", "trajectories.csv")  # those that a release has
+_TABLES = (
+    "flows.csv",
+    "areas.csv",
+    "members.csv",
+    "cells.csv",
+    "marginals.csv",
+    "trajectories.csv",
+)  # those that a release has
 _ALL, _DRAWN = ("flows", "cells", "trajectories"), ("flows", "trajectories")
 FORMATS = {
     "csv": Format("comma_separated", _TABLES, holds=_ALL),

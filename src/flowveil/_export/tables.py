@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import AREAS, FLOWS, REMAINDER, SIDES, key_columns, most_error
+from flowveil._folder import AREAS, FLOWS, MARGINALS, REMAINDER, SIDES, key_columns, most_error
 
 if TYPE_CHECKING:
     from flowveil._folder import Files, Manifest
@@ -31,6 +31,7 @@ class Tables:
     keys: list[str]  # columns that divide flows into matrices
     manifest: Manifest
     kind: str  # what rows are: flows, cells or trajectories
+    marginals: pa.Table | None = None  # of cells: how trips lie inside them
 
     @property
     def flows(self) -> pa.Table:
@@ -91,7 +92,7 @@ def read_tables(files: Files) -> Tables:
     (name, *_), manifest = files.kind.tables, files.manifest
     kind, rows = name.removesuffix(".parquet"), files.tables[name]
     if name != FLOWS:
-        return Tables(rows, pa.table({}), [], manifest, kind)
+        return Tables(rows, pa.table({}), [], manifest, kind, files.tables.get(MARGINALS))
     areas = files.tables[AREAS]
     keys = key_columns(rows, manifest)
     if error := most_error(manifest["promise"]):

@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """A kind of release: how it is called, the format that its manifest names, and its tables."""
+    """A kind of release: how it is called, the format that its manifest names, its tables, and those that some have."""
 
     FLOWS = ("flows between areas", "flowveil-flows/1", (names.FLOWS, names.AREAS))
     NOISY_FLOWS = ("flows between areas with noise", "flowveil-flows/1", (names.FLOWS, names.AREAS))
-    CELLS = ("boxes with noise", "flowveil-cells/1", (names.CELLS,))
+    CELLS = ("boxes with noise", "flowveil-cells/1", (names.CELLS,), (names.MARGINALS,))
     TRAJECTORIES = ("trajectories", "flowveil-trajectories/1", (names.TRAJECTORIES,))
 
-    def __init__(self, title: str, form: str, tables: tuple[str, ...]) -> None:
+    def __init__(self, title: str, form: str, tables: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
         self.title = title
         self.format = form
         self.tables = tables
+        self.optional = optional
 
     @property
     def noisy(self) -> bool:

@@ -1,7 +1,7 @@
 """What a release folder and the private files beside it are called, and words with a meaning inside them."""
 
 FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
-TRAJECTORIES, CELLS = "trajectories.parquet", "cells.parquet"
+TRAJECTORIES, CELLS, MARGINALS = "trajectories.parquet", "cells.parquet", "marginals.parquet"
 
 AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT = ".audit.json", ".assignment.parquet", ".members.parquet", ".private.html"
 BESIDE = (AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT)  # all private files of a release: what names add to the folder's

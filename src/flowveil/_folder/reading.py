@@ -112,7 +112,8 @@ def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a r
     if missing := [name for name in kind.tables if not (folder / name).is_file()]:
         raise InputError(f"{str(path)!r} is not {what}: it has no {missing[0]}", _HINT)
     try:
-        tables = {name: pq.read_table(folder / name) for name in kind.tables}
+        there = [name for name in (*kind.tables, *kind.optional) if (folder / name).is_file()]
+        tables = {name: pq.read_table(folder / name) for name in there}
         if AREAS in tables:
             shapes_from_wkb(tables[AREAS]["geometry"].to_pylist())
             tables[AREAS] = mark_shapes(tables[AREAS])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Content: TypeAlias = "pa.Table | Mapping[str, object] | str"
 
 _ANY_FORMAT = "flowveil-"
-_KNOWN = {MANIFEST, REPORT, *(table for kind in Kind for table in kind.tables)}
+_KNOWN = {MANIFEST, REPORT, *(table for kind in Kind for table in (*kind.tables, *kind.optional))}
 # Outlines repeat: an area is there as origin and as destination, and joined zones share borders with others.
 _OUTLINES = "geometry"
 _OUTLINES_LEVEL = 9  # of zstd, which then looks back far enough to find borders again

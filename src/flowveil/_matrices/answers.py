@@ -14,6 +14,7 @@ from flowveil._errors import InputError
 from flowveil._folder import CELLS, check_sums
 from flowveil._noise import variance
 from flowveil._options import parse_bbox, parse_pairs, shown
+from flowveil._reading import read_marginals, share_inside
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray
     from flowveil._matrices.release import NoisyRelease
     from flowveil._places import BoundingBox
+    from flowveil._reading import Marginal
 
 _CONFIDENCE = 1.96  # standard deviations: 95 % for a sum of many noises, a little less than that for a single one
 _MUCH = 0.5  # share of an answer from boxes covered in part, beyond which the answer is a guess
 _ROUNDING = 1e-6  # in cells: as near to the edge of a cell, a query ends there
 _REACH = 0.12  # in widths: tiles of an H3 cell stick out of its outline by at most a fifth of its edge (decision 20)
+_EVENLY, _BY_MARGINALS = "spread evenly", "spread as the marginals of each place say"
 _MEANING = (
-    "Trips are taken to be spread evenly inside boxes that the query covers in part. The range holds the noise at 95 % "
+    "Trips are taken to be {} inside boxes that the query covers in part. The range holds the noise at 95 % "
     "and every way in which trips may lie inside these boxes."
 )
 
@@ -48,12 +51,14 @@ class Answer:
     partial: float  # share of the estimate, 0 to 1, from boxes that the query covers in part
     boxes: int  # boxes that the query touches
     inside: int  # of these, boxes wholly inside
-    meaning: str = _MEANING
+    meaning: str = _MEANING.format(_EVENLY)
+    by_marginals: bool = False  # how trips lie inside boxes was counted, with noise, for each place by itself
 
     @property
     def warning(self) -> str | None:
         """Why the estimate is little more than a guess, None if it is not."""
-        evenly = "the answer rests on the assumption that trips are spread evenly inside boxes"
+        how = _BY_MARGINALS if self.by_marginals else _EVENLY
+        evenly = f"the answer rests on the assumption that trips are {how} inside boxes"
         if not self.boxes:
             return "unknown: the boxes lie outside of the bbox of the release, about which it says nothing"
         if not self.inside:
@@ -104,11 +109,12 @@ def query_noisy(
             raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
     everywhere = np.ones(len(written.counts), bool)
     cover = _Cover(everywhere.astype(np.float64), everywhere, everywhere)
-    cover_place = _of_cells if CELLS in written.tables else _of_areas
+    marginals = read_marginals(written.tables)
     for place, box in boxes.items():
-        one = cover_place(written, place, box)
+        of_cells = CELLS in written.tables
+        one = _of_cells(written, marginals, place, box) if of_cells else _of_areas(written, place, box)
         cover = cover.also(one)
-    return _answer(written, cover)
+    return _answer(written, cover, by_marginals=bool(marginals))
 
 
 def _listed(stops: Iterable[str | Iterable[float]] | None) -> list[str | Iterable[float]]:
@@ -118,7 +124,7 @@ def _listed(stops: Iterable[str | Iterable[float]] | None) -> list[str | Iterabl
     return list(stops or ())
 
 
-def _answer(release: NoisyRelease, cover: _Cover) -> Answer:
+def _answer(release: NoisyRelease, cover: _Cover, *, by_marginals: bool) -> Answer:
     """Return the sum of the shares of all boxes, and what it can be at least and at most."""
 
     def total(share: FloatArray | BoolArray) -> tuple[float, float]:
@@ -139,10 +145,12 @@ def _answer(release: NoisyRelease, cover: _Cover) -> Answer:
         partial=part / (whole + part) if whole + part else float(boxes > inside),
         boxes=boxes,
         inside=inside,
+        meaning=_MEANING.format(_BY_MARGINALS if by_marginals else _EVENLY),
+        by_marginals=by_marginals,
     )
 
 
-def _of_cells(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
+def _of_cells(release: NoisyRelease, marginals: Mapping[str, Marginal], place: str, box: BoundingBox) -> _Cover:
     """Return how the boxes of cells lie in a query at one place."""
     options = release.manifest["options"]
     west, south, east, north = options["bbox"]
@@ -151,9 +159,9 @@ def _of_cells(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:
     start, size = np.array([west, south]), np.array([east - west, north - south])
     begin, end = ((np.array(edges) - start) / size * options["cells"] for edges in (box[:2], box[2:]))
     begin, end = (np.where(abs(edge - np.rint(edge)) < _ROUNDING, np.rint(edge), edge) for edge in (begin, end))
-    overlap = np.maximum(np.minimum(high, end) - np.maximum(low, begin), 0)
-    share = (overlap / (high - low)).prod(axis=1)
-    return _Cover(share, share == 1, share > 0)
+    share = share_inside(marginals.get(place), low, high, begin, end)
+    inside, touched = (begin <= low) & (high <= end), (begin < high) & (low < end)
+    return _Cover(share, np.asarray(inside.all(axis=1), bool), np.asarray(touched.all(axis=1), bool))
 
 
 def _of_areas(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:

@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
+    from flowveil._matrices.marginals import PlaceBoxes
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,7 @@ class Boxes:
     charged: IntArray  # what the count was drawn with, in parts of the ledger
     matrix: IntArray  # which matrix the box is of
     node: IntArray  # in the ledger
+    marginals: tuple[PlaceBoxes, ...] = ()  # by place: how trips lie inside boxes; none: evenly
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -28,10 +30,13 @@ class Boxes:
 
 def join(parts: list[Boxes]) -> Boxes:
     """Return boxes found one after the other, ordered by matrix and place."""
-    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in Boxes.__dataclass_fields__]
-    low, matrix = columns[0], columns[4]
+    low, matrix = (np.concatenate([getattr(part, name) for part in parts]) for name in ("low", "matrix"))
     order = np.lexsort((*low.T[::-1], matrix))
-    return Boxes(*(column[order] for column in columns))
+
+    def column(name: str) -> IntArray:
+        return np.concatenate([getattr(part, name) for part in parts])[order]
+
+    return Boxes(low[order], column("high"), column("counts"), column("charged"), matrix[order], column("node"))
 
 
 def non_negative(counts: IntArray) -> IntArray:

@@ -14,8 +14,9 @@ from flowveil._matrices.build import DEFAULT_CELLS, build_matrix
 from flowveil._matrices.ladder import runs
 from flowveil._matrices.read import read_noisy
 from flowveil._matrices.tiles import make_tile_grid
-from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_queries, make_workload, mre
+from flowveil._matrices.workloads import PLACEMENTS, SIZES, answer_by_place, answer_queries, make_workload, mre
 from flowveil._options import parse_bbox, parse_whole
+from flowveil._reading import read_marginals
 from flowveil._trips import reopen_trips
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ def _answers(release: NoisyRelease, cells: int) -> Callable[[Workload], FloatArr
     if CELLS in release.tables:
         low, high = release.corners()
         values = release.counts.astype(np.float64)
+        if known := read_marginals(release.tables):
+            spread = [known[place] for place in release.manifest["options"]["places"]]
+            return lambda workload: answer_by_place(workload, low, high, values, spread)
         return lambda workload: answer_queries(workload.low, workload.high, low, high, values)
     options = release.manifest["options"]
     grid = make_tile_grid(parse_bbox(options["bbox"]), options["grid"], options["hierarchy"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._errors import UnknownNameError
-from flowveil._matrices import daf, grids, privtree
+from flowveil._matrices import daf, grids, noisytree, privtree
 from flowveil._methods import noisy_methods
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ LAPLACE = "laplace"
 TILE_METHODS = (MOSAIC, LAPLACE)  # that count pairs of tiles, not cells
 DEFAULT_METHOD = "daf-entropy"
 
-_FILES = (grids, daf, privtree)
+_FILES = (grids, daf, privtree, noisytree)
 
 
 def _function(name: str) -> Callable[..., Boxes]:

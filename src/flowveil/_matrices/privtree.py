@@ -74,19 +74,19 @@ def parts_of(share: float, name: str) -> int:
     return int(share * PARTS)
 
 
-def grow_boxes(points: Points, ledger: Ledger, growth: Growth, max_cells: int) -> Boxes:
-    """Halve boxes along all axes as long as the growth of the tree says so; publish the leaves."""
+def grow_boxes(points: Points, ledger: Ledger, growth: Growth, max_cells: int, halvings: int | None = None) -> Boxes:
+    """Halve boxes along all axes as the growth of the tree says, at most `halvings` times; publish the leaves."""
     d, matrices = len(points.lengths), points.matrices
     low = np.zeros((matrices, d), np.int64)
     high = np.tile(np.array(points.lengths, np.int64), (matrices, 1))
     boxes = _Open(low, high, np.arange(matrices), points.number.copy(), np.arange(matrices))
     nodes = ledger.roots
     done: list[Boxes] = []
-    total = 0
+    total = depth = 0
     while len(nodes):
         inside = boxes.of_point >= 0
         counts = add(boxes.of_point[inside], points.counts[inside], len(nodes))
-        split = np.asarray((boxes.high - boxes.low > 1).any(axis=1), bool)
+        split = np.asarray((boxes.high - boxes.low > 1).any(axis=1) & (depth != halvings), bool)
         split[split] = growth.splits(nodes[split], counts[split])
         leaf = ~split
         noisy, charged = ledger.publish("cells", nodes[leaf], counts[leaf])
@@ -99,4 +99,5 @@ def grow_boxes(points: Points, ledger: Ledger, growth: Growth, max_cells: int) -
             if total + len(boxes.low) > max_cells * matrices:
                 raise too_many(float(total + len(boxes.low)), max_cells)
         nodes = ledger.children(parents[boxes.owner])
+        depth += 1
     return join(done)

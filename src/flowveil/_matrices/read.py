@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import Kind, read_files
+from flowveil._folder import MARGINALS, Kind, read_files
 from flowveil._matrices.release import NoisyRelease
 from flowveil._options import parse_bbox
 
@@ -69,8 +70,25 @@ def _check_columns(files: Files) -> None:
     else:
         kinds = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64(), "nonnegative": pa.int64()}
     kinds["scale"] = pa.float64()
+    if MARGINALS in files.tables:
+        _check_marginals(files.tables[MARGINALS], options["places"])
     if "consistent" in table.schema.names:
         kinds["consistent"] = pa.float64()
+    _check_types(table, kinds)
+
+
+def _check_marginals(table: pa.Table, places: list[str]) -> None:
+    """Raise unless a table can be read as marginals: every place has boxes, none of them empty."""
+    edges = ["low_0", "high_0", "low_1", "high_1"]
+    numbers: dict[str, pa.DataType] = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
+    _check_types(table, {"place": pa.string(), **numbers, "scale": pa.float64()})
+    if set(table["place"].to_pylist()) != set(places):
+        raise _broken("the marginals are not of the places of the manifest")
+    if not all(pc.all(pc.less(table[f"low_{axis}"], table[f"high_{axis}"])).as_py() for axis in (0, 1)):
+        raise _broken("a box of the marginals is empty")
+
+
+def _check_types(table: pa.Table, kinds: Mapping[str, pa.DataType]) -> None:
     if table.schema.names != list(kinds) or any(table.schema.field(name).type != kind for name, kind in kinds.items()):
         raise _broken(f"the columns are not {', '.join(kinds)}")
     if any(column.null_count for column in table.columns):

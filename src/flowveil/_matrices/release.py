@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
-from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, Audit, Files, Kind, check_target, write_folder
+from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, MARGINALS, Audit, Files, Kind, check_target, write_folder
 from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.counting import NoiseKeywords, choose_noise, count_for_noise
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Manifest
     from flowveil._matrices.boxes import Boxes
     from flowveil._matrices.laplace import Listed
+    from flowveil._matrices.marginals import PlaceBoxes
     from flowveil._matrices.mosaic import Leaves
     from flowveil._methods import Value
     from flowveil._places import ZonesLike
@@ -126,6 +127,11 @@ class NoisyRelease(Readable):
     def cells(self) -> pa.Table:
         """The boxes; raises InputError for flows between areas."""
         return self._table(CELLS)
+
+    @property
+    def marginals(self) -> pa.Table:
+        """Noisy counts of single places, by which boxes are spread; raises InputError if the release has none."""
+        return self._table(MARGINALS)
 
     def _table(self, name: str) -> pa.Table:
         if name not in self.tables:
@@ -246,6 +252,8 @@ def add_noise(
         boxes = cells = box_method(name)(matrix.points, ledger, **run)
         known = _noise_columns(cells.counts, cells.charged, ledger, cells.node if reconciled else None)
         tables, kind = {CELLS: _cells_table(cells, known)}, Kind.CELLS
+        if cells.marginals:
+            tables[MARGINALS] = _marginals_table(cells.marginals, matrix.grid.places)
     if ledger.largest_path() * most > epsilon:
         raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
     manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind, said)
@@ -287,6 +295,21 @@ def _cells_table(boxes: Boxes, known: dict[str, Column]) -> pa.Table:
         columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
     columns["count"] = pa.array(boxes.counts, pa.int64())
     return pa.table(columns | known)
+
+
+def _marginals_table(marginals: Sequence[PlaceBoxes], places: Sequence[str]) -> pa.Table:
+    """Return one row a box of a single place, in the order of places: its edges in cells, and its noisy count."""
+    parts = []
+    for place, boxes in zip(places, marginals, strict=True):
+        columns: dict[str, Column] = {"place": pa.array([place] * len(boxes.counts), pa.string())}
+        for axis in (0, 1):
+            columns[f"low_{axis}"] = pa.array(boxes.low[:, axis], pa.int64())
+            columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
+        columns["count"] = pa.array(boxes.counts, pa.int64())
+        columns["nonnegative"] = pa.array(non_negative(boxes.counts), pa.int64())
+        columns["scale"] = pa.array(boxes.scales, pa.float64())
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts)
 
 
 def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, Column]) -> dict[str, pa.Table]:

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import UnknownNameError
+from flowveil._matrices.boxes import non_negative
+from flowveil._reading import share_inside
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._matrices.boxes import Boxes
     from flowveil._matrices.points import Points
+    from flowveil._reading import Marginal
 
 # Share of each side that a query spans; None: any shape and size.
 SIZES: dict[str, float | None] = {"random": None, "1%": 0.01, "5%": 0.05, "10%": 0.10}
+_KNOWN = {**SIZES, "20%": 0.20}  # so large queries are for many dimensions, where smaller ones are empty
 PLACEMENTS = ("uniform", "records")
 _SANITY = 0.001  # a true answer below this share of all trips is judged as if it were that share
 _SMALL_SANITY = 10  # for queries of 1 %, in trips
@@ -37,16 +43,16 @@ def make_workload(
 ) -> Workload:
     """Draw queries of one size.
 
-    size: random, 1%, 5% or 10% of each side. placement: `uniform`, or `records` for queries centered on random trips.
-    Uniform small queries are almost all empty in four dimensions and rank nothing.
+    size: random, 1%, 5%, 10% or 20% of each side. placement: `uniform`, or `records` for queries centered on random
+    trips. Uniform small queries are almost all empty in four dimensions and rank nothing.
     """
-    if size not in SIZES:
-        raise UnknownNameError("size of queries", size, SIZES)
+    if size not in _KNOWN:
+        raise UnknownNameError("size of queries", size, _KNOWN)
     if placement not in PLACEMENTS:
         raise UnknownNameError("placement of queries", placement, PLACEMENTS)
     random = np.random.default_rng([seed, *map(ord, size + placement)])
     lengths = np.array(points.lengths)
-    share = SIZES[size]
+    share = _KNOWN[size]
     if share is None:
         ends = np.sort(random.integers(0, lengths + 1, (2, queries, len(lengths))), axis=0)
         low, high = ends[0], np.minimum(np.maximum(ends[1], ends[0] + 1), lengths)
@@ -78,9 +84,31 @@ def answer_queries(
 
 
 def answer_boxes(workload: Workload, boxes: Boxes, counts: IntArray | None = None) -> FloatArray:
-    """Return what a release of boxes answers: counts are taken to be spread evenly inside a box."""
+    """Return what a release of boxes answers: counts are spread inside a box by marginals, evenly without."""
     values = (boxes.counts if counts is None else counts).astype(np.float64)
+    if boxes.marginals:
+        spread = [marginal.spread(non_negative(marginal.counts)) for marginal in boxes.marginals]
+        return answer_by_place(workload, boxes.low, boxes.high, values, spread)
     return answer_queries(workload.low, workload.high, boxes.low, boxes.high, values)
+
+
+def answer_by_place(
+    workload: Workload, low: IntArray, high: IntArray, values: FloatArray, spread: Sequence[Marginal]
+) -> FloatArray:
+    """Return the sum of values over the share of each box that lies in each query, as marginals of places say."""
+    places = []
+    for place in range(len(spread)):
+        axes = slice(2 * place, 2 * place + 2)
+        rectangles, row = np.unique(np.column_stack([low[:, axes], high[:, axes]]), axis=0, return_inverse=True)
+        places.append((axes, rectangles[:, :2], rectangles[:, 2:], row.ravel()))
+    answers = np.zeros(len(workload.low))
+    begin, stop = workload.low.astype(np.float64), workload.high.astype(np.float64)
+    for query in range(len(answers)):
+        shared = values.copy()
+        for marginal, (axes, start, end, row) in zip(spread, places, strict=True):
+            shared *= share_inside(marginal, start, end, begin[query, axes], stop[query, axes])[row]
+        answers[query] = shared.sum()
+    return answers
 
 
 def mre(workload: Workload, answers: FloatArray) -> dict[str, float | None]:

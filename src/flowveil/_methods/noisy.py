@@ -58,6 +58,12 @@ NOISY = (
         "a tree that halves boxes with many trips, at one price for the whole tree (PrivTree)",
         Option("tree_share", 0.5, "share of the budget that goes to the tree, the rest to counts"),
     ),
+    _noisy(
+        "noisy-tree",
+        "PrivTree with noisy marginals that tell how trips lie inside boxes, for any number of stops",
+        Option("tree_share", 0.3, "share of the budget that goes to the tree"),
+        Option("marginal_share", 0.3, "share of the budget that goes to marginals of single places"),
+    ),
     _noisy("laplace", "noise on every pair of tiles, empty ones too; those above zero are listed (ATG paper)"),
     _noisy(
         "noisy-mosaic",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._folder import SIDES
 from flowveil._reading.left_out import expect_left_out
 from flowveil._reading.model import Matrices, Model, cut, fit, uncovered
 from flowveil._reading.parts import ZoneParts
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
+    from flowveil._reading.marginals import Marginal
     from flowveil._reading.spots import Spots
     from flowveil._reading.told import Told
 
@@ -54,16 +56,34 @@ class Learned:
 
 
 def learn(told: Told, spots: Spots, mass: FloatArray | None = None, rounds: int | None = None) -> Learned:
-    """Fit a model to a release. mass: of spots at first; by default their sizes."""
-    mass = spots.size if mass is None else mass
-    mass = np.maximum(mass, _FAINT * max(float(mass.mean()), 1e-300))
+    """Fit a model to a release. mass: of spots at first; by default what marginals say of each end, or their sizes."""
+    first = (_at_first(told, spots, SIDES[0], mass), _at_first(told, spots, SIDES[1], mass))
     x, y = spots.plane()
-    regions = divide(x, y, _even_trips(told, spots, mass), _HALVINGS, _COARSE)
+    regions = divide(x, y, _even_trips(told, spots, first), _HALVINGS, _COARSE)
     ends = [cut(spots.area[side], spots.spot[side], len(told.ends[side].ids), regions) for side in (0, 1)]
     counted, totals = matrices_of(told)
     options = {} if rounds is None else {"rounds": rounds}
-    model = fit(_for_fitting(told, counted), (ends[0], ends[1]), regions, mass, **options)
+    model = fit(_for_fitting(told, counted), (ends[0], ends[1]), regions, first, **options)
     return Learned(told, spots, model, counted, totals)
+
+
+def _at_first(told: Told, spots: Spots, side: str, mass: FloatArray | None) -> FloatArray:
+    """Return the mass of spots at one end that a model starts with; none is empty."""
+    marginal = told.marginals.get(side)
+    if mass is None and marginal is not None and spots.zones is None:
+        mass = _by_marginal(told, spots, marginal)
+    mass = spots.size if mass is None else mass
+    return np.maximum(mass, _FAINT * max(float(mass.mean()), 1e-300))
+
+
+def _by_marginal(told: Told, spots: Spots, marginal: Marginal) -> FloatArray:
+    """Return the mass of squares of the ground by a marginal over the cells of the grid."""
+    options = told.manifest["options"]
+    west, south, east, north = options["bbox"]
+    corner, size = np.array([west, south]), np.array([east - west, north - south]) / options["cells"]
+    center, half = np.column_stack([spots.lon, spots.lat]), np.column_stack([spots.wide, spots.high]) / 2
+    low, high = ((edge - corner) / size for edge in (center - half, center + half))
+    return marginal.mass(low, high)
 
 
 def matrices_of(told: Told) -> tuple[Matrices, Matrices]:
@@ -94,11 +114,11 @@ def _for_fitting(told: Told, matrices: Matrices) -> Matrices:
     return replace(matrices, trips=np.maximum(told.trips, 0)) if told.noisy else matrices
 
 
-def _even_trips(told: Told, spots: Spots, mass: FloatArray) -> FloatArray:
+def _even_trips(told: Told, spots: Spots, masses: tuple[FloatArray, FloatArray]) -> FloatArray:
     """Return the trips of each spot, at both ends, if flows were spread by mass alone; a little everywhere."""
     total = np.zeros(len(spots))
     for side, ends in enumerate((told.origin, told.destination)):
-        kept = told.counted
+        kept, mass = told.counted, masses[side]
         count = len(told.ends[side].ids)
         trips = np.bincount(ends[kept], weights=np.maximum(told.trips[kept], 0), minlength=count)
         area, spot = spots.area[side], spots.spot[side]

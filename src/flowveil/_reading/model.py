@@ -114,19 +114,19 @@ def fit(
     matrices: Matrices,
     ends: tuple[End, End],
     regions: Regions,
-    mass: FloatArray,
+    mass: tuple[FloatArray, FloatArray],
     rounds: int = ROUNDS,
     prior: float = PRIOR,
     local_from: int = LOCAL_FROM,
 ) -> Model:
-    """Fit a model; mass: of spots at first, their sizes or other weights."""
+    """Fit a model; mass: of spots at first, by end: their sizes or other weights."""
     count = len(regions)
-    model = Model(regions, ends, (mass, mass), np.ones((count, count)))
+    model = Model(regions, ends, mass, np.ones((count, count)))
     distance, local = np.ones(int(regions.bin.max()) + 1), np.ones((int(regions.coarse.max()) + 1,) * 2)
     for number in range(rounds):
         reach, between = _allocate(model, matrices)
         model, distance, local = _learn(model, reach, between, distance, local, prior if number >= local_from else None)
-        model = replace(model, mass=(_raised(model.mass[0], mass), _raised(model.mass[1], mass)))
+        model = replace(model, mass=(_raised(model.mass[0], mass[0]), _raised(model.mass[1], mass[1])))
     return model
 
 

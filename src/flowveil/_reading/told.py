@@ -29,6 +29,7 @@ from flowveil._folder import (
 from flowveil._noise import variance
 from flowveil._places import square_kilometers
 from flowveil._reading.boxes import flows_of_boxes
+from flowveil._reading.marginals import read_marginals
 from flowveil._reading.parts import Rectangles
 from flowveil._remainders import find_layers
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._folder import Files, Manifest
+    from flowveil._reading.marginals import Marginal
 
 NOWHERE = -1  # an area that is not listed
 
@@ -90,6 +92,7 @@ class Told:
     manifest: Manifest
     noisy: bool
     spans: bool  # steps of time differ in length, so that they hold each other
+    marginals: dict[str, Marginal]  # by place: how trips lie inside boxes; of boxes with noise only
 
     @property
     def matrices(self) -> int:
@@ -184,6 +187,7 @@ def tell(files: Files, *, at_any_time: bool = False) -> Told:
         manifest=files.manifest,
         noisy=noisy,
         spans=nested,
+        marginals=read_marginals(files.tables),
     )
 
 

@@ -56,7 +56,9 @@ def cells_scene(cells: pa.Table, manifest: Mapping[str, Json]) -> Scene:
     )
 
 
-def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Json]) -> list[Figure]:
+def cells_figures(
+    scene: Scene, cells: pa.Table, marginals: pa.Table | None, manifest: Mapping[str, Json]
+) -> list[Figure]:
     """Return what can be counted."""
     counts = whole(cells["count"])
     return [
@@ -66,11 +68,20 @@ def cells_figures(scene: Scene, cells: pa.Table, manifest: Mapping[str, Json]) -
             Figure(f"{name}_areas", f"different rectangles of the {name}", int((scene.side == side).sum()))
             for side, name in enumerate(scene.sides)
         ),
+        *_marginal_figures(marginals),
         Figure("epsilon", "epsilon: less is safer", manifest["promise"]["epsilon"]),
         Figure("negative", "counts that the noise made negative", int((counts < 0).sum())),
         Figure("median_scale", "scale of the noise, median", middle(floats(cells["scale"]))),
         *error(scene),
         *blur(scene),
+    ]
+
+
+def _marginal_figures(marginals: pa.Table | None) -> list[Figure]:
+    if marginals is None:
+        return []
+    return [
+        Figure("marginals", "smaller boxes of single places, which tell how counts lie in boxes", marginals.num_rows)
     ]
 
 

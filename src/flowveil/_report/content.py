@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._folder import AREAS, CELLS, FLOWS, TRAJECTORIES
+from flowveil._folder import AREAS, CELLS, FLOWS, MARGINALS, TRAJECTORIES
 from flowveil._options import check_flag
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
 from flowveil._report.document import Look, page
@@ -119,9 +119,8 @@ def cells_content(files: Files) -> Content:
     """Return what the report of boxes with noise shows."""
     table, manifest = files.tables[CELLS], files.manifest
     scene = cells_scene(table, manifest)
-    return Content(
-        scene, cells_figures(scene, table, manifest), cells_distributions(table), manifest, _words(_BOX_WORDS, manifest)
-    )
+    figures = cells_figures(scene, table, files.tables.get(MARGINALS), manifest)
+    return Content(scene, figures, cells_distributions(table), manifest, _words(_BOX_WORDS, manifest))
 
 
 def trajectories_content(files: Files) -> Content:

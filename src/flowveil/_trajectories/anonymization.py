@@ -158,8 +158,8 @@ def anonymize(
         release.audit["notes"].append(LOOSE_WARNING)
     if (lost := release.audit["suppressed_rows"]) > _MUCH * release.audit["rows"]:
         text = (
-            f"WARNING: {lost / release.audit['rows']:.1%} of the samples are left out: allow larger boxes or longer "
-            "times with --max-extent and --max-duration, or ask for a smaller k"
+            f"WARNING: {lost / release.audit['rows']:.1%} of the samples are left out: {_remedy(asked)}, "
+            "or ask for a smaller k"
         )
         release.audit["notes"].append(text)
         warn(text.removeprefix("WARNING: "), LossWarning)
@@ -238,6 +238,16 @@ def frontier(
     return follow_frontier(
         trajectories, asked, points, lambda: _merge_each(trajectories, asked, over_cores, tell), tell
     )
+
+
+def _remedy(asked: GroupingOptions) -> str:
+    """Return which option would keep more samples."""
+    steering = asked.steering
+    if asked.method == KM or (steering is not None and steering.max_suppression is not None):
+        return "lower --max-suppression"
+    if steering is None:
+        return "allow larger boxes or longer times with --max-extent and --max-duration"
+    return "raise --price" if steering.price is not None else "raise --max-mean-extent and --max-mean-duration"
 
 
 def _make_groups(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.read import Trajectories
 
 # Up to so many users are merged exactly, in some minutes. More are merged in blocks: time grows with the square of the
-# users of a block, and what blocks of some hundred users lose is about a percent already (docs/trajectories.md).
+# users of a block, and what blocks of some hundred users lose is half a percent (docs/trajectories-measured.md).
 _MOST_EXACT = 10_000
 _LARGEST_BLOCK = 2_500
 

@@ -36,6 +36,7 @@ _AREA_METHODS: dict[str, dict[str, type]] = {
 _CHOOSE_LOSS = ("mosaic", "nested", "crosscut", "atg-dual")  # take `loss` and `max_gbar`, too
 _LOSSES = ("metres", "reconstruction", "area")  # the default, tiles, is not written
 LISTS_POSITIVE = "laplace"  # the method with noise that leaves out counts below one
+HAS_MARGINALS = "noisy-tree"  # the method with noise that tells how trips lie inside boxes
 BETWEEN_AREAS = ("noisy-mosaic", LISTS_POSITIVE)  # methods with noise whose counts are flows between areas, not boxes
 _NOISY_METHODS: dict[str, dict[str, type]] = {
     "identity": {"max_cells": int},
@@ -47,6 +48,7 @@ _NOISY_METHODS: dict[str, dict[str, type]] = {
     "daf-entropy": {"consistent": bool, "max_cells": int},
     "daf-homogeneity": {"cut_share": float, "candidate_cuts": int, "consistent": bool, "max_cells": int},
     "privtree": {"tree_share": float, "max_cells": int},
+    HAS_MARGINALS: {"tree_share": float, "marginal_share": float, "max_cells": int},
     LISTS_POSITIVE: {"max_cells": int},
     "noisy-mosaic": {"consistent": bool, "max_cells": int},
 }
@@ -66,6 +68,7 @@ _VALUES: dict[str, Callable[[Json], bool]] = {  # what options may be, where the
     "max_cells": lambda value: 1 <= value <= _LARGEST,
     "variant": lambda value: value in ("lei", "daf"),
     "tree_share": lambda value: 0 < value < 1,
+    "marginal_share": lambda value: 0 < value < 1,
     "cut_share": lambda value: 0 < value < 1,
     "candidate_cuts": lambda value: 2 <= value <= _LARGEST,
 }

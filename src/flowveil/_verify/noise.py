@@ -18,7 +18,10 @@ from flowveil._verify.areas import check_areas
 from flowveil._verify.broken import broken
 from flowveil._verify.folder import load_audit
 from flowveil._verify.grids import make_grid
+from flowveil._verify.marginals import CHECKED as MARGINALS_CHECKED
+from flowveil._verify.marginals import check_marginals, marginal_spends
 from flowveil._verify.members import Members
+from flowveil._verify.method import HAS_MARGINALS
 from flowveil._verify.names import check_names
 from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
@@ -79,7 +82,9 @@ def verify_noisy(
         ground, tiles = _places(tables, zones)
         _check_flows(tables, ground, tiles)
         _check_areas(tables, ground, places)
-    _check_budget(tables)
+    spends = _check_budget(tables)
+    if tables.marginals is not None:
+        check_marginals(tables.marginals, tables.options["cells"], dict(spends), tables.trips_of_a_unit)
     _check_projection(tables)
     load_manifest(tables.folder)
     show = cells_content if tables.areas is None else noisy_flows_content
@@ -90,6 +95,7 @@ def verify_noisy(
         _LISTED if tables.positive_only else "the boxes cover the whole grid, and no two overlap",
         f"every path of the budget adds up to at most epsilon = {tables.epsilon:g} for one {unit}",
         "the non-negative counts keep the noisy total",
+        *(() if tables.marginals is None else (MARGINALS_CHECKED,)),
         *report,
         *check_written(tables.folder, load_audit(tables.folder)),
         _CANNOT,
@@ -211,11 +217,12 @@ def _check_listed(ground: Ground, ends: list[list[str]], counts: IntArray) -> No
         raise broken("a count is below one")
 
 
-def _check_budget(release: NoisyTables) -> None:
-    """Check that the spends before a count and the count itself add up to epsilon on every path."""
+def _check_budget(release: NoisyTables) -> list[tuple[str, float]]:
+    """Check that the spends before a count and the count itself add up to epsilon on every path; return the spends."""
     spends = _spends(release.manifest["promise"]["budget"])
-    _check_names_of_spends(release.manifest["method"], [name for name, _ in spends])
-    spent = np.array(_sums_of_paths(spends))
+    first = _first_spends(release)
+    _check_names_of_spends(release.manifest["method"], first, [name for name, _ in spends])
+    spent = np.array(_sums_of_paths(spends, len(first)))
     scales = np.unique(release.scales)
     if not (np.isfinite(scales) & (scales > 0)).all():
         raise broken("a scale is not a positive number")
@@ -223,6 +230,7 @@ def _check_budget(release: NoisyTables) -> None:
         total = spent + release.trips_of_a_unit / scale
         if not (np.abs(total - release.epsilon) <= _ROUNDING * release.epsilon).any():
             raise broken(f"a count with noise of scale {scale:g} does not fit any path of the budget")
+    return spends
 
 
 def _spends(budget: Json) -> list[tuple[str, float]]:
@@ -236,9 +244,16 @@ def _spends(budget: Json) -> list[tuple[str, float]]:
     return spends
 
 
-def _check_names_of_spends(method: str, names: list[str]) -> None:
+def _first_spends(release: NoisyTables) -> list[str]:
+    """Return the names of what every path spends: before trips are divided, or for all of them together."""
+    method = release.manifest["method"]
+    if method == HAS_MARGINALS:
+        return [*marginal_spends(len(release.options["places"])), _TREE]
+    return _FIRST.get(method, ["total"])
+
+
+def _check_names_of_spends(method: str, first: list[str], names: list[str]) -> None:
     """Raise unless these are what the method spends before a count: a total, then counts and cuts, depth by depth."""
-    first = _FIRST.get(method, ["total"])
     deeper = names[len(first) :]
     whats = [re.fullmatch(r"(counts|cuts) (0|[1-9][0-9]{0,3})", name) for name in deeper]
     steps = [(int(what[2]), what[1]) for what in whats if what]
@@ -248,10 +263,11 @@ def _check_names_of_spends(method: str, names: list[str]) -> None:
         raise broken(f"the spends of the budget are not those of {method}, in order")
 
 
-def _sums_of_paths(spends: list[tuple[str, float]]) -> list[float]:
-    """Return what paths may have spent: all counts down to some depth; cuts where there was a choice."""
-    here, sums = {0.0}, set() if spends else {0.0}
-    for name, value in spends:
+def _sums_of_paths(spends: list[tuple[str, float]], first: int) -> list[float]:
+    """Return what paths may have spent: the `first` spends, counts down to some depth, cuts if there was a choice."""
+    here = {sum(value for _, value in spends[:first])}
+    sums = set(here)
+    for name, value in spends[first:]:
         deeper = {spent + value for spent in here}
         here = here | deeper if name.startswith("cuts") else deeper
         sums |= here

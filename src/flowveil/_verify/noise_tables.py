@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, NOISE, REPORT, SIDES, find_release, read_json
+from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, MARGINALS, NOISE, REPORT, SIDES, find_release, read_json
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.description import check_description
 from flowveil._verify.geo import read_shapes
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
+from flowveil._verify.marginals import check_columns, has_marginals
 from flowveil._verify.method import LISTS_POSITIVE, NO_OPTIONS, check_noisy_method
 from flowveil._verify.options import parse_box
 from flowveil._verify.words import noisy_absence_in_words, noisy_promise_in_words
@@ -45,6 +46,7 @@ class NoisyTables:
     manifest: dict[str, Json]
     table: pa.Table  # cells or flows
     areas: pa.Table | None  # of flows
+    marginals: pa.Table | None  # of boxes
 
     @property
     def options(self) -> dict[str, Json]:
@@ -100,16 +102,19 @@ def read_noisy_tables(path: str | Path) -> NoisyTables:
     files = _TABLES.get(str(manifest.get("format")))
     if files is None:
         raise broken(f"the format is neither {' nor '.join(_TABLES)}")
+    files = (*files, MARGINALS) if has_marginals(manifest) else files
     _check_manifest(folder, manifest, files)
     try:
-        tables = [pq.read_table(folder / name) for name in files]
-        areas = tables[1] if len(tables) > 1 else None
+        tables = {name: pq.read_table(folder / name) for name in files}
+        areas = tables.get(AREAS)
         geometry = [] if areas is None else areas["geometry"].to_pylist()
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise broken(f"a table cannot be read: {type(error).__name__}") from None
     read_shapes(geometry)
-    release = NoisyTables(folder, manifest, tables[0], areas)
+    release = NoisyTables(folder, manifest, tables[files[0]], areas, tables.get(MARGINALS))
     _check_columns(release)
+    if release.marginals is not None:
+        check_columns(release.marginals, release.options["places"])
     return release
 
 
