@@ -131,6 +131,16 @@ class TestMonths:
             f"checked together with {named}, which have trips in common with it or with each other",
         )
 
+    def test_the_release_that_matters_is_named(self, register, tmp_path):
+        """February shares trips with the quarter alone; that January is out, too, leaves three trips of March."""
+        months = [trips_of({("a", "b"): count}, month=month) for month, count in ((1, 6), (2, 8), (3, 3))]
+        publish(pa.concat_tables(months), register, tmp_path / "quarter")
+        publish(months[0], register, tmp_path / "january")
+
+        said = r"1 of 1 flows .* of release 1 \(quarter\) \(and of 1 more that share trips with these\) or taken"
+        with pytest.raises(fv.PromiseError, match=said):
+            publish(months[1], register, tmp_path / "february")
+
 
 class TestJointly:
     """Three and more layers of flows."""

@@ -213,10 +213,11 @@ def withhold_again(problem: Problem, solution: Solution, before: Before) -> Solu
         return solution
     there = np.isin(laid.new[0], gone)
     near = sorted({other.release[flow] for other in laid.others for flow in other.flow[there & (other.flow >= 0)]})
-    names = name_all([before.entries[number] for number in near])
+    names, rest = name_all([before.entries[number] for number in near]), len(before.entries) - len(near)
+    more = f" (and of {rest:,} more that share trips with these)" if rest else ""
     told = (
-        f"{len(gone):,} of {len(solution.origin):,} {_WITHHELD}added to flows of {names} or taken "
-        f"away from them, they would tell of fewer than {problem.requirement.k}"
+        f"{len(gone):,} of {len(solution.origin):,} {_WITHHELD}added to flows of {names}{more} or taken away from "
+        f"them, they would tell of fewer than {problem.requirement.k}"
     )
     return replace(keep_flows(solution, group), notes=(*solution.notes, told))
 
