@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, FloatArray
     from flowveil._flows.flows import Flows
 
-_FAR_FROM_TOWNS = 75.0  # kilometers; of all people, few live farther from a place of 5,000 (docs/decisions/0062)
+_FAR_FROM_TOWNS = 75.0  # kilometers; of all people, few live farther from a place of 5,000 (docs/decisions/0058)
 _SOME = 0.02  # share of the ends of trips from which on places are worth a word
 _MOST_BULK = 0.9  # the bulk of the ends is so many of them, around the middle
 _TIMES_FARTHER = 5  # than the bulk reaches: no other end of a trip in the same country

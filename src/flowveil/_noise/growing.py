@@ -2,7 +2,7 @@
 
 A node of depth h with count c is split if max(-decay, c - h * decay) + noise > 0, with discrete Laplace noise of one
 scale for all nodes. What a trip changes on its path shrinks from node to node, so that the whole tree costs no more
-than 2 + 1 / (fan_out - 1) single decisions: docs/decisions/0072-privtree-in-whole-numbers.md has the proof.
+than 2 + 1 / (fan_out - 1) single decisions: docs/decisions/0063-privtree-in-whole-numbers.md has the proof.
 """
 
 from __future__ import annotations
