@@ -10,7 +10,7 @@ PYTEST = -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reo
 QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
-.PHONY: demo check test test-lowest lint tools bench pictures changelog release clean
+.PHONY: demo check test test-lowest test-locked lock sbom audit lint docs tools bench scale load fuzz faults mutate pictures changelog release clean
 
 $(BIN)/python:
 	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --seed --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
@@ -35,7 +35,7 @@ demo: $(VENV)/.installed
 style = $(BIN)/ruff check . && $(BIN)/ruff format --check .
 both = $(style) && { $(BIN)/mypy & types=$$!; $(BIN)/python $(PYTEST) $(1); tests=$$?; wait $$types && exit $$tests; }
 
-# What is done in a minute and a half: everything but Spark, browsers and tests that take more than a third of a second.
+# What is done in four minutes: everything but Spark, browsers and tests that take more than a third of a second.
 check: $(VENV)/.installed-test
 	$(call both,$(QUICK))
 
@@ -51,6 +51,39 @@ $(VENV)-lowest/.installed: pyproject.toml
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e '.[test]'
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --no-deps pycanon
+	@touch $@
+
+# What the tests run with, by version and hash, for Python 3.11 to 3.13 on every system. `make test` does not use it: a
+# registry that lacks one file of it would stop everybody. pycanon comes without the old versions it pins.
+LOCK := requirements/test.lock
+COMPILE = $(VENV)-supply/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header --no-annotate
+lock: $(VENV)-supply/.installed
+	$(COMPILE) --extra lint --extra test pyproject.toml -o $(LOCK)
+	echo pycanon | $(COMPILE) --no-deps - >> $(LOCK)
+
+# The same as check, with just the files of the lock.
+test-locked: $(VENV)-supply/.installed
+	$(VENV)-supply/bin/uv venv --quiet --clear --python $(PYTHON) $(VENV)-locked
+	$(VENV)-supply/bin/uv pip install --quiet --python $(VENV)-locked/bin/python --no-deps --require-hashes -r $(LOCK)
+	$(VENV)-supply/bin/uv pip install --quiet --python $(VENV)-locked/bin/python --no-deps --no-build-isolation .
+	$(VENV)-locked/bin/python $(PYTEST) $(QUICK)
+
+# A bill of materials (CycloneDX) of flowveil with all extras, in build/sbom.json, and what is known to be wrong with any of
+# it: the latter asks a service on the network.
+sbom: $(VENV)-supply/.installed
+	mkdir -p build
+	$(VENV)-supply/bin/uv venv --quiet --clear --python $(PYTHON) $(VENV)-all
+	$(VENV)-supply/bin/uv pip install --quiet --python $(VENV)-all/bin/python '.[all]'
+	$(VENV)-supply/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file build/sbom.json $(VENV)-all/bin/python
+
+audit: $(VENV)-supply/.installed
+	$(VENV)-supply/bin/pip-audit --strict --require-hashes --disable-pip -r $(LOCK)
+
+$(VENV)-supply/.installed: | $(BIN)/python
+	$(BIN)/python -m venv --clear $(VENV)-supply
+	$(VENV)-supply/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom pip-audit uv
 	@touch $@
 
 lint: $(VENV)/.installed-test
@@ -72,6 +105,37 @@ tools:
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
 
+# Puts small mistakes into what keeps the promise, and looks whether a test finds each; goes on where the last run ended.
+MOST ?= 5
+mutate: $(VENV)/.installed-test
+	$(BIN)/python -m reliability mutate --most $(MOST)
+
+# Feeds flowveil what nobody should give it; goes on where the last run ended. make fuzz MINUTES=600 for a night.
+MINUTES ?= 10
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m reliability fuzz --minutes $(MINUTES)
+
+# A hundred million trips, and rows of zone ids: an hour, 20 GB of disk, and an idle machine for seconds by the clock.
+scale: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks rows --rows 3e8
+	$(BIN)/python -m benchmarks engines --largest 1e7
+	$(BIN)/python -m benchmarks scale --largest 1e8
+
+# The web app under load: some minutes. docs/reliability.md has what it gave.
+load: $(VENV)/.installed-test
+	$(BIN)/python -m reliability load
+
+# Kills commands at each of their calls that change the disk, fills disks, sets clocks wrong; some ten minutes.
+faults: $(VENV)/.installed-test
+	$(BIN)/python -m reliability faults
+
+# The site, in build/site: open build/site/index.html. Its reports are made once, into build/gallery.
+docs: $(VENV)/.installed-test
+	$(BIN)/python docs/make_results.py
+	rm -rf build/gallery
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "open build/site/index.html"
+
 pictures: $(VENV)/.installed
 	$(BIN)/python docs/make_pictures.py
 
@@ -90,4 +154,4 @@ release: $(VENV)/.installed-test
 	tar -xzf dist/flowveil-$(VERSION).tar.gz -C "$$work" && $(MAKE) -C "$$work/flowveil-$(VERSION)" $(TESTS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,6 +28,7 @@ SETTINGS = (
     {"max_suppression": 0.5},
     {"max_suppression": 0.8},
     {"max_suppression": 0.5, "max_extent": "4km"},
+    {"max_suppression": 0.95, "max_duration": "6h"},
     {"max_suppression": 0.5, "cut_into": "week"},
     {"max_suppression": 0.8, "cut_into": "day"},
     {"max_suppression": 0.95, "cut_into": "day"},
@@ -81,8 +82,9 @@ def measure(name, table, known, options, bbox):
     print(
         f"    {sum(fits.values()):,} sets of {known} points: {few} fit 1 to {K - 1} users, {fits[0]:,} none", flush=True
     )
-    beliefs = {points: (found["one"], found["belief"], found["belief_most"]) for points, found in known_to.items()}
-    print(f"    by points, users whom one trajectory fits, mean and largest belief: {beliefs}", flush=True)
+    names = ("one", "belief", "belief_most", "belief_drawn", "belief_drawn_most", "above")
+    beliefs = {points: [round(found[name], 4) for name in names] for points, found in known_to.items()}
+    print(f"    by points, {', '.join(names)}: {beliefs}", flush=True)
 
 
 def attack(release, table, known):

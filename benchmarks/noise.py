@@ -1,13 +1,15 @@
 """Noise at full strength: our method beside published ones, on cabs and on a synthetic city, in 4 and 6 dimensions.
 
-A stop of a cab is where it let its passengers out, and its trip ends where it next took some on; a person of the city
-stops where one trip ended, on the way to where the next one did.
+`python -m benchmarks noise plain` compares ours with a plain PrivTree with marginals on even grids only, on the same
+queries. A stop of a cab is where it let its passengers out, and its trip ends where it next took some on; a person of
+the city stops where one trip ended, on the way to where the next one did.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,18 +19,21 @@ from benchmarks.data import CABS, CABS_BBOX
 from benchmarks.matrices import SIDE, _head, _row
 from flowveil import add_noise, build_matrix, build_tile_matrix
 from flowveil._matrices.area_workloads import answer_leaves, lay_grid
-from flowveil._matrices.boxes import non_negative
+from flowveil._matrices.marginals import PlaceBoxes, _project
 from flowveil._matrices.methods import BOX_METHODS
 from flowveil._matrices.points import Points, add
+from flowveil._matrices.settling import non_negative
 from flowveil._matrices.workloads import answer_boxes, make_workload, mre
-from flowveil._noise import Ledger
+from flowveil._noise import Ledger, variance
 from flowveil.synthetic import CITY_BBOX, City
 
-RUNS, QUERIES = 5, 300
+RUNS, QUERIES, PLAIN_RUNS = 5, 300, 3
 TRIPS, SEED = 450_000, 7  # the city that shares were chosen on has seed 0
 COARSE = 30  # cells a side of `identity`
 FOUR = (("random", "uniform"), ("1%", "records"), ("5%", "records"), ("10%", "records"))
 SIX = (("random", "uniform"), ("5%", "records"), ("10%", "records"), ("20%", "records"))
+PLAIN_SHARE = 0.2  # of epsilon for marginals of the plain tree, the better of 0.2 and 0.3 on the city of seed 0
+PLAIN_SIDE = {0.1: 64, 0.5: 128, 1.0: 128}  # cells a side of its marginals: the best of 32, 64 and 128 there
 METHODS = ("noisy-tree", "privtree", "daf-entropy", "eug", "eug-border")
 
 
@@ -54,21 +59,54 @@ def coarse(points, side):
 
 def identity(points, epsilon, asked):
     """Return errors of noise on every one of few cells; queries are those of the fine grid."""
-    boxes = BOX_METHODS["identity"](coarse(points, COARSE), Ledger(epsilon))
-    edges = [-(-corner * points.lengths[0] // COARSE) for corner in (boxes.low, boxes.high)]
-    laid = type(boxes)(edges[0], edges[1], boxes.counts, boxes.charged, boxes.matrix, boxes.node)
-    return [mre(workload, answer_boxes(workload, laid))["mre"] for workload in asked]
+    boxes, _ = laid(points, COARSE, epsilon)
+    return [mre(workload, answer_boxes(workload, boxes))["mre"] for workload in asked]
+
+
+def laid(points, side, epsilon):
+    """Return boxes of noise on every one of few cells, on the fine grid, and the scales of their noise."""
+    ledger = Ledger(epsilon)
+    boxes = BOX_METHODS["identity"](coarse(points, side), ledger)
+    low, high = (-(-corner * points.lengths[0] // side) for corner in (boxes.low, boxes.high))
+    return replace(boxes, low=low, high=high), ledger.scales(boxes.charged)
+
+
+def plain_tree(points, epsilon):
+    """Return PrivTree as published, half for its tree and half for counts, with marginals on even grids."""
+    boxes = BOX_METHODS["privtree"](points, Ledger((1 - PLAIN_SHARE) * epsilon))
+    marginals = []
+    for place in (0, 1):
+        grid, scales = laid(_project(points, place), PLAIN_SIDE[epsilon], PLAIN_SHARE * epsilon / 2)
+        marginals.append(PlaceBoxes(grid.low, grid.high, grid.counts, scales, grid.matrix))
+    return replace(boxes, marginals=tuple(marginals))
+
+
+def beside_plain(title, source, box):
+    """Print ours and the plain tree, run in turns on the same queries."""
+    points = build_matrix(source, box, SIDE).points
+    asked = [make_workload(points, *kind, QUERIES) for kind in FOUR]
+    print(f"\n### {title}, 4-D, {points.counts.sum():,} trips, mean of {PLAIN_RUNS} runs\n")
+    _head("epsilon, method", asked)
+    for epsilon in PLAIN_SIDE:
+        rows = {"noisy-tree": [], "plain PrivTree with marginals": []}
+        for _ in range(PLAIN_RUNS):
+            made = BOX_METHODS["noisy-tree"](points, Ledger(epsilon)), plain_tree(points, epsilon)
+            for name, boxes in zip(rows, made, strict=True):
+                rows[name].append([mre(workload, answer_boxes(workload, boxes))["mre"] for workload in asked])
+        for name, boxes in zip(rows, made, strict=True):
+            _row(f"{epsilon} {name} ({len(boxes):,} boxes)", np.mean(rows[name], axis=0))
 
 
 def boxes_row(name, points, epsilon, asked):
     found, projected, seconds = [], [], []
     for _ in range(RUNS):
         start = time.process_time()
-        boxes = BOX_METHODS[name](points, Ledger(epsilon))
+        ledger = Ledger(epsilon)
+        boxes = BOX_METHODS[name](points, ledger)
         seconds.append(time.process_time() - start)
         found.append([mre(workload, answer_boxes(workload, boxes))["mre"] for workload in asked])
         if name == "noisy-tree":
-            counts = non_negative(boxes.counts)
+            counts = non_negative(boxes.counts, variance(ledger.scales(boxes.charged)))
             projected.append([mre(workload, answer_boxes(workload, boxes, counts))["mre"] for workload in asked])
     _row(f"{epsilon} {name} ({len(boxes):,} boxes, {min(seconds):.1f} s)", np.mean(found, axis=0))
     if projected:
@@ -106,6 +144,11 @@ def measure(title, source, box, person):
 
 
 def main():
+    if "plain" in sys.argv:
+        if CABS.is_file():
+            beside_plain("SF cabs", pq.read_table(CABS), CABS_BBOX)
+        beside_plain("synthetic city", City(seed=SEED, persons=TRIPS // 20).trips(TRIPS), CITY_BBOX)
+        return
     if "city" not in sys.argv and CABS.is_file():
         measure("SF cabs", pq.read_table(CABS), CABS_BBOX, "vehicle_id")
     if "cabs" not in sys.argv:

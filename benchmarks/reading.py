@@ -1,7 +1,8 @@
 """Reading a release: errors between districts, and how often bounds hold: python -m benchmarks reading.
 
 Districts are squares of 0.02 and 0.04 degrees; in New York, taxi zones whose centers lie in such a square. Errors are
-the sum of differences over the sum of true trips, at 10 % left out. Settings were chosen on the synthetic cities alone.
+the sum of differences over the sum of true trips, at 10 % left out. docs/reading.md says what
+settings were chosen on.
 """
 
 from __future__ import annotations

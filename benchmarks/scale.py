@@ -1,7 +1,7 @@
-"""From trips to a verified release at growing size: seconds and memory of each stage, against the hardware's floor.
+"""From trips to a verified release at growing size: processor seconds and memory of each stage.
 
-`python -m benchmarks scale --largest 1e8` goes on to a hundred million trips: that takes 20 GB of disk and an idle
-machine. Every size runs in a process of its own; the trips are made in chunks and deleted afterwards.
+`python -m benchmarks scale --largest 1e8` goes on to a hundred million trips: that takes 20 GB of disk and the better
+part of an hour. Every size runs in a process of its own; the trips are made in chunks and deleted afterwards.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ import argparse
 import json
 import os
 import platform
-import subprocess
-import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.plot import growth_svg
-from benchmarks.scale_stages import MEMORY
+from benchmarks.scale_stages import MEMORY, run_stages
 from flowveil.synthetic import write_city
 
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
@@ -29,14 +27,12 @@ WITH_PANDAS = 1_000_000  # beyond, pandas takes minutes and says nothing new
 
 NOTES = """\
 `ingest` reads, cleans and indexes every trip, by itself; `flows` does that again, counts persons by pair of tiles and
-builds the trees. `cores` are those in use during `flows`. The floor is the bare H3 index on as many threads as there
-are cores, measured in the same run: {:.1f} million points a second in the last row ({:.1f} million on one thread; h3
-point by point: {:.2f} million). pandas does what `flows` does, with h3 point by point. `peak` is of the whole
-run, verification included."""
+builds the trees. The floor is the bare H3 index, measured in the same run: {:.2f} processor seconds for a million
+points in the last row (h3 point by point: {:.2f}); `of the floor` is its share of `ingest`. pandas does what `flows`
+does, with h3 point by point. `wall` is what all stages took by the clock{}.
 
-BUSY = """
-**The machine was busy with other work (load {:.0f} before the run): seconds, cores and rates say nothing; memory does.
-Run it again on an idle machine.**"""
+Peaks of memory in MB, Python and its libraries (0.4 GB) included; `verify` is a process of its own:
+"""
 
 
 def main():
@@ -44,45 +40,56 @@ def main():
     options.add_argument("--largest", type=float, default=1e6, help="trips of the largest size, e.g. 1e8")
     largest = options.parse_known_args()[0].largest
     rows = []
+    print(f"mosaic on the synthetic city, h3:10, k = 10 persons, --memory {MEMORY}; processor seconds")
     load = os.getloadavg()[1]
-    print(f"mosaic on the synthetic city, h3:10, k = 10 persons, --memory {MEMORY}; seconds")
     for size in (size for size in SIZES if size <= largest):
         with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
             path = Path(folder) / "city.parquet"
             write_city(path, trips=size)
-            row = {"trips": size} | _run("release", path)
-            row |= {"one core": _run("ingest", path, one_core=True)["ingest"]} if size <= WITH_PANDAS else {}
-            row |= {"pandas": _run("pandas", path)["pandas"]} if size <= WITH_PANDAS else {}
+            row = {"size": size} | run_stages("release", path)
+            row |= run_stages("pandas", path) if size <= WITH_PANDAS else {}
         rows.append(row)
-        print(_line(row), flush=True)
-    PICTURE.write_text(growth_svg([(r["trips"], r["flows"], r["cube"] + r["solve"] + r["write"]) for r in rows]))
+        print(json.dumps(row), flush=True)
+    shown = [
+        (row["size"], *(sum(row["stages"][name][1] for name in names) for names in (STAGES[1:2], STAGES[2:5])))
+        for row in rows
+    ]
+    PICTURE.write_text(growth_svg(shown))
     _write(_page(rows, load))
 
 
-def _run(stage, path, *, one_core=False):
-    """Run stages in a process of their own and return what it measured."""
-    command = [sys.executable, "-m", "benchmarks.scale_stages", stage, str(path)]
-    bound = ["taskset", "--cpu-list", "0"] if one_core else []
-    done = subprocess.run([*bound, *command], check=True, capture_output=True, text=True)  # noqa: S603  our own module
-    return json.loads(done.stdout.splitlines()[-1])
+def _seconds(row):
+    stages = row["stages"]
+    share = 2 * row["size"] / 1e6 * row["floor"] / stages["ingest"][1]
+    cells = [f"{row['size']:,}", *(f"{stages[name][1]:.1f}" for name in STAGES)]
+    cells += [f"{sum(stage[0] for stage in stages.values()):,.0f}", f"{share:.0%}"]
+    return _line([*cells, f"{row['pandas']:.1f}" if "pandas" in row else ""])
 
 
-def _line(row):
-    points = 2 * row["trips"] / row["ingest"]
-    cells = [f"{row['trips']:,}", *(f"{row[stage]:.1f}" for stage in STAGES)]
-    cells += [f"{row['peak']:,.0f}", f"{row['cores']:.2f}", f"{points / 1e6:.2f}", f"{points / row['floor']:.0%}"]
-    cells += [f"{row[name]:.1f}" if name in row else "" for name in ("one core", "pandas")]
+def _peaks(row):
+    amounts = (row[name] for name in ("visits", "pairs", "published"))
+    peaks = (row["stages"][name][2] for name in STAGES)
+    return _line([f"{row['size']:,}", *(f"{amount:,}" for amount in amounts), *(f"{peak:,.0f}" for peak in peaks)])
+
+
+def _line(cells):
     return f"| {' | '.join(cells)} |"
+
+
+def _table(titles, lines):
+    return [_line(titles), "|" + "---:|" * len(titles), *lines]
 
 
 def _page(rows, load):
     last = rows[-1]
-    titles = ["trips", *STAGES, "peak MB", "cores", "M points/s", "of the floor", "ingest, one core", "pandas"]
-    about = f"mosaic, h3:10, k = 10 persons, 10 % suppression, `--memory {MEMORY}`, synthetic city; seconds."
-    table = [f"| {' | '.join(titles)} |", "|" + "---:|" * len(titles), *map(_line, rows)]
-    notes = NOTES.format(*(last[name] / 1e6 for name in ("floor", "floor one thread", "plain loop")))
-    machine = _machine() + (BUSY.format(load) if load > 1 else "")
-    return "\n".join([about, machine, "", *table, "", notes, "", "![Seconds by number of trips](pictures/scale.svg)"])
+    options = f"mosaic, h3:10, `--hierarchy h3`, k = 10 persons, 10 % suppression, `--memory {MEMORY}`"
+    about = f"{options}, synthetic city; processor seconds."
+    busy = f", on a machine that was busy with other work (load {load:.0f} before the run)" if load > 1 else ""
+    notes = NOTES.format(last["floor"], last["plain"], busy)
+    seconds = _table(["trips", *STAGES, "wall", "of the floor", "pandas"], map(_seconds, rows))
+    peaks = _table(["trips", "visits", "pairs", "flows published", *STAGES], map(_peaks, rows))
+    picture = "![Processor seconds by number of trips](pictures/scale.svg)"
+    return "\n".join([about, _machine(), "", *seconds, "", notes, *peaks, "", picture])
 
 
 def _machine():

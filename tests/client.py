@@ -43,6 +43,8 @@ def release_of(flows: fv.Flows) -> fv.Release:
     assert_type(release.flows, pa.Table)
     assert_type(release.write("out", report=True), Path)
     assert_type(fv.frontier(flows, "mosaic", points=5), fv.Frontier)
+    assert_type(fv.study(flows, "study", ["mosaic"], k=[5, 10], max_suppression=[0.05, 0.1]), fv.Study)
+    assert_type(fv.reproduce("atg-table3", "reproduced", small=True).summary(), pa.Table)
     assert_type(fv.compare(flows, ["mosaic", "nested"], options={"nested": {"side": "origin"}}), fv.Comparison)
     return release
 
@@ -50,7 +52,10 @@ def release_of(flows: fv.Flows) -> fv.Release:
 def read(folder: str | Path, table: pa.Table) -> float | None:
     """Read a release back: what it is depends on its kind."""
     content = fv.read_release(folder)
-    assert_type(content, fv.Release | fv.NoisyRelease | fv.trajectories.TrajectoryRelease)
+    assert_type(
+        content,
+        fv.Release | fv.NoisyRelease | fv.trajectories.TrajectoryRelease | fv.trajectories.SyntheticRelease,
+    )
     try:
         proof = fv.verify(folder, TRIPS, zones=table, beside="earlier")
     except fv.VerificationError as error:
@@ -113,6 +118,9 @@ def city(folder: Path) -> pa.Table:
     assert_type(fv.synthetic.write_demo_city(folder / "demo.parquet"), fv.synthetic.City)
     assert_type(place.zone_of([4.5], [50.3]), pa.StringArray)
     assert_type(place.trips(10), pa.Table)
+    city = fv.synthetic.City(persons=100)
+    assert_type(fv.synthetic.fold_days(city.trips(100), days=1), pa.Table)
+    assert_type(fv.synthetic.split_zones(city.trips(100, ends="zones"), city.zones()), tuple[pa.Table, pa.Table])
     return fv.synthetic.phones(20)
 
 
@@ -124,6 +132,7 @@ def paths(samples: pa.Table) -> None:
     assert_type(data, fv.trajectories.Trajectories)
     release = fv.trajectories.anonymize(data, k=2, variant=fv.trajectories.VARIANTS[0])
     assert_type(release, fv.trajectories.TrajectoryRelease)
+    assert_type(fv.trajectories.synthesize(data, 1, days="2024-03-04,2024-03-17"), fv.trajectories.SyntheticRelease)
     prices = fv.trajectories.frontier(data, k=2)
     assert_type(prices, fv.trajectories.TrajectoryFrontier)
     assert_type(fv.trajectories.METHODS[0], str)

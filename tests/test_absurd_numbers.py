@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +27,9 @@ BOXES = [*NOISE, "--method", "daf-entropy"]
 PATHS = ["trajectories", "anonymize", "IN/samples.parquet", "-k", "2", "-o", "OUT/out"]
 ADVISE = ["advise", "--epsilon", "1", "--trips", "100", "--cells", "10"]
 COMPARE = ["compare", *TRIP_WORDS, "--methods", "suppression"]
+STUDY = ["study", *TRIP_WORDS, "--methods", "suppression", "-o", "OUT/out"]
+DAYS = ["--days", "2024-03-04,2024-03-05", "--epsilon", "1", "-o", "OUT/out"]
+SYNTHESIZE = ["trajectories", "synthesize", "IN/samples.parquet", CITY_BOX, *DAYS]
 
 # Command and option: words to which the option is added as `--option=...`, with a number in place of #.
 CASES = {
@@ -103,6 +107,16 @@ CASES = {
     "trajectories gap --min-samples": (["trajectories", "gap", "IN/samples.parquet", CITY_BOX], "#"),
     "trajectories baseline -k": (["trajectories", "baseline", "IN/samples.parquet", CITY_BOX], "#"),
     "trajectories baseline --min-samples": (["trajectories", "baseline", "IN/samples.parquet", CITY_BOX], "#"),
+    "trajectories synthesize --epsilon": (SYNTHESIZE, "#"),
+    "trajectories synthesize --min-samples": (SYNTHESIZE, "#"),
+    "trajectories synthesize --users": (SYNTHESIZE, "#"),
+    "trajectories synthesize --seed": (SYNTHESIZE, "#"),
+    "study --min-tiles": (STUDY, "#"),
+    "study --least-trips": (STUDY, "#"),
+    "study --sample": (STUDY, "#"),
+    "study --time-limit": (STUDY, "#"),
+    "study --processes": (STUDY, "#"),
+    "study --max-unusable": (STUDY, "#"),
     "compare -k": (COMPARE, "#"),
     "compare --k-weight": ([*COMPARE, "--weight", "weight"], "#"),
     "compare --min-tiles": (COMPARE, "#"),
@@ -153,7 +167,7 @@ def check(words, folder, capsys):
         assert [line.split(": ")[0] for line in err.splitlines()[-2:]] == ["error", "hint"], said
         assert list(folder.iterdir()) == [], said
     for path in folder.iterdir():
-        path.unlink() if path.is_file() else [[item.unlink() for item in path.iterdir()], path.rmdir()]
+        path.unlink() if path.is_file() else shutil.rmtree(path)
 
 
 def some_numbers(turn):
@@ -168,7 +182,7 @@ def test_options_of_commands(name, made, tmp_path, capsys):
     """Every option that is a number, or has one in it."""
     words, pattern = CASES[name]
     option = next(word for word in name.split() if word.startswith("-"))
-    for number in FEW if words[0] in {"compare", "advise"} else some_numbers(list(CASES).index(name)):
+    for number in FEW if words[0] in {"compare", "study", "advise"} else some_numbers(list(CASES).index(name)):
         check([*filled(words, made, tmp_path), f"{option}={pattern.replace('#', number)}"], tmp_path, capsys)
 
 

@@ -27,8 +27,9 @@ import uvicorn
 import flowveil as fv
 from flowveil._app.api import make_api
 from flowveil._app.files import Files, shown_name
-from flowveil._app.guard import HEADERS, Guard
+from flowveil._app.guard import HEADERS
 from flowveil._app.jobs import Jobs
+from flowveil._app.server import configure
 from flowveil._cli.commands import run
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones, write_demo_city
 from tests.waiting import QUIET, wait_for
@@ -48,9 +49,8 @@ class App:
         self.api, self.jobs = make_api(folder, limit)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
-        config = uvicorn.Config(Guard(self.api, TOKEN, self.port), log_level="critical")
-        self._server = uvicorn.Server(config)
-        self._thread = Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
+        self.server = uvicorn.Server(configure(self.api, TOKEN, self.port))
+        self._thread = Thread(target=self.server.run, kwargs={"sockets": [self._socket]})
         self._thread.start()
         self.own = f"http://127.0.0.1:{self.port}"
         self.client = httpx.Client(base_url=self.own, headers={"authorization": f"Bearer {TOKEN}"}, timeout=QUIET)
@@ -59,7 +59,7 @@ class App:
         """End the app."""
         self.client.close()
         self.jobs.close()
-        self._server.should_exit = True
+        self.server.should_exit = True
         self._thread.join()
         self._socket.close()
 
@@ -186,9 +186,10 @@ class TestGuard:
         assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
         assert "'unsafe" not in HEADERS["content-security-policy"]
 
-    def test_large_settings(self, app):
-        """Settings are short: more is refused before it is read."""
-        assert app.client.post("/api/command", json={"trips": "x" * 200_000}).status_code == 413
+    @pytest.mark.parametrize("length", [200_000, 50_000_000])
+    def test_large_settings(self, app, length):
+        """Settings are short: more is refused before it is read, and a client that is still sending hears of it."""
+        assert app.client.post("/api/command", content=b"x" * length).status_code == 413
 
     @pytest.mark.parametrize("name", ["..%2f_api.py", "%2e%2e/_guard.py", "../_api.py", "third-party.txt", "."])
     def test_assets_are_listed(self, app, name):
@@ -686,6 +687,11 @@ class TestReleases:
         assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
         assert b"<html" in app.client.get(f"/api/releases/{job['id']}/private-report").content
         assert "out.private.html" in _unzip(app, job, tmp_path, "private")
+        for to, name in (("gpx", "trajectories.gpx"), ("skmob", "skmob/trajectories.csv")):
+            exported = app.wait(app.start(f"releases/{job['id']}/export/{to}"))
+            with zipfile.ZipFile(io.BytesIO(app.client.get(f"/api/exports/{exported['id']}/zip").content)) as archive:
+                assert archive.namelist() == [name]
+        assert app.client.post(f"/api/releases/{job['id']}/export/omx").status_code == 400
 
     def test_frontier_of_paths(self, app, tmp_path):
         """It is that of the library, for these settings; where there is none, that is said."""

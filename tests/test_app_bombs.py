@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gzip
 
+import openmatrix
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flowveil as fv
 from flowveil._app import checks
 from flowveil._app.arrow_sizes import unfolded
+from flowveil._engine import open_matrix
+from flowveil._places import read_zones
 
 LIMIT = 3_000_000  # bytes, in place of gigabytes
 LARGE = 4_000_000
@@ -128,3 +132,45 @@ def test_broken_headers(cut, tmp_path):
     for name in ("cut.arrow", "noise.arrow"):
         with pytest.raises(fv.InputError, match="cannot be read"):
             checks.refuse_bombs(str(tmp_path / name), "trips")
+
+
+def write_matrix(path, shape, cells):
+    """Write an Open Matrix file of nothing but zeros and a few cells."""
+    with openmatrix.open_file(str(path), "w") as file:
+        whole = tables.Filters(complevel=1)
+        made = file.create_carray("/data", "trips", atom=tables.Float64Atom(), shape=shape, filters=whole)
+        for (row, column), value in cells.items():
+            made[row, column] = value
+
+
+def test_a_matrix_of_nothing(tmp_path):
+    """A few kilobytes of Open Matrix that claim terabytes of zeros are refused."""
+    write_matrix(tmp_path / "m.omx", (1_000_000, 1_000_000), {})
+    assert (tmp_path / "m.omx").stat().st_size < 100_000
+
+    with pytest.raises(fv.InputError, match="1,000,000 x 1,000,000 cells"):
+        fv.read_trips(tmp_path / "m.omx")
+
+
+def test_a_matrix_in_parts(tmp_path, monkeypatch):
+    """However many cells are looked at at a time, all that are not zero are read."""
+    cells = {(row, column): 1.0 + row for row in (0, 3, 12) for column in (0, 7, 8)}
+    write_matrix(tmp_path / "m.omx", (13, 9), cells)
+
+    for at_a_time in (1, 20, 1_000):
+        monkeypatch.setattr(open_matrix, "_CELLS_AT_A_TIME", at_a_time)
+        with openmatrix.open_file(str(tmp_path / "m.omx")) as file:
+            rows = open_matrix._cells(file["trips"], file, "trips").to_pylist()
+        found = {(int(row["origin"]) - 1, int(row["destination"]) - 1): row["value"] for row in rows}
+        assert found == cells
+        assert len(rows) == len(cells)
+
+
+def test_an_id_that_fills_pages(tmp_path):
+    """Zones whose ids are a megabyte long are told apart from what fits into a message."""
+    pq.write_table(pa.table({"zone_id": ["x" * 1_000_000] * 3}), tmp_path / "zones.parquet")
+
+    with pytest.raises(fv.InputError, match="occurs twice") as caught:
+        read_zones(tmp_path / "zones.parquet")
+
+    assert len(caught.value.message) < 200

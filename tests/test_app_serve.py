@@ -48,6 +48,7 @@ class Server:
     def end(self, number):
         """Send a signal and return the exit code and what was said."""
         self.process.send_signal(number)
+        wait_for(lambda: self.process.poll() is not None)
         said = self.process.communicate()
         return self.process.returncode, said
 
@@ -83,6 +84,29 @@ class TestServe:
         assert not Path(f"/proc/{worker}").exists()
         assert len(list(tmp_path.iterdir())) == 1
         assert Server(tmp_path).end(signal.SIGTERM)[0] == 143
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.slow
+    def test_lost_signal(self, tmp_path):
+        """It ends even where Python drops the exception that a signal raised: at its start many callbacks run."""
+        code = (
+            "import os, signal\n"
+            "from flowveil._app.server import serve\n"
+            "class Callback:\n"
+            "    def __del__(self): os.kill(os.getpid(), signal.SIGTERM)\n"
+            "serve(0, 10**6, open_browser=False, tell=lambda address: Callback() and None)"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"TMPDIR": str(tmp_path)},
+        )
+
+        wait_for(lambda: process.poll() is not None)
+
+        assert "Exception ignored" in process.communicate()[1]
+        assert process.returncode == 143
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.slow

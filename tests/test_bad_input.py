@@ -120,7 +120,8 @@ FILES = {
             *("--input-crs", "EPSG:32631"),
         ],
     ),
-    "unknown ending": ("format", lambda f: [put(f, "t.xlsx", "x")]),
+    "unknown ending": ("format", lambda f: [put(f, "t.doc", "x")]),
+    "workbook": ("save its sheet as CSV", lambda f: [put(f, "t.xlsx", "x")]),
     "glob without match": ("there is no file", lambda f: [str(f / "*.parquet")]),
     "folder without trips": ("holds no trips", lambda f: [some_folder(f, readme_txt="x")]),
     "empty folder": ("holds no trips", lambda f: [some_folder(f)]),
@@ -262,7 +263,10 @@ ZONE_FILES = {
     "duplicate zone": ("'01' occurs twice", lambda f: with_zones(f, changed(ZONES, zone_id=["01", "01"]))),
     "null zone id": ("every zone needs an id", lambda f: with_zones(f, changed(ZONES, zone_id=["01", None]))),
     "blank zone id": ("every zone needs an id", lambda f: with_zones(f, changed(ZONES, zone_id=["01", " "]))),
-    "no id column": ("zone_id=COLUMN", lambda f: with_zones(f, ZONES.drop_columns("zone_id"))),
+    "no id column": (
+        "zone_id=COLUMN",
+        lambda f: with_zones(f, changed(ZONES.drop_columns("zone_id"), a=["01", "02"], b=["1", "2"])),
+    ),
     "id column mapped to nothing": (
         "there is no zone column 'no'",
         lambda f: [*with_zones(f), "--columns", "zone_id=no"],

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 import flowveil as fv
-from flowveil._cli.commands import app, run
+from flowveil._cli.commands import find_app, run
 from flowveil._cli.terminal import count
 from tests.cells import holds
 from tests.waiting import run_program
@@ -35,7 +35,7 @@ def collect(command, name=""):
         COMMANDS[name] = command
 
 
-collect(typer.main.get_command(app))
+collect(typer.main.get_command(find_app()))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import flowveil as fv
-from flowveil._cli.commands import app
+from flowveil._cli.commands import find_app
 from flowveil._engine import Aggregate, Labels, Nodes, Tree, local, node_pairs, spark_crowds
 from flowveil._engine.node_pairs import walk_down
 from flowveil._flows import WEIGHT_UNIT, Crowds, Measures, least_weight
@@ -394,6 +394,7 @@ def test_same_release_of_all_methods(method, demand):
     assert same(actual, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("trees", ["h3", "ward"])
 def test_same_release_of_small_areas(trees):
@@ -528,6 +529,6 @@ def test_command_keeps_persons_on_the_cluster(typed, expected, tmp_path, monkeyp
     command, *options = typed.split()
     output = ["-o", str(tmp_path / "out")] if command == "anonymize" else []
 
-    CliRunner().invoke(app, [command, str(tmp_path / "trips.parquet"), "--unit", "person_id", *options, *output])
+    CliRunner().invoke(find_app(), [command, str(tmp_path / "trips.parquet"), "--unit", "person_id", *options, *output])
 
     assert seen == [expected]

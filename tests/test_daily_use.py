@@ -93,6 +93,7 @@ def test_zipped_hours_of_a_ministry(tmp_path):
     make_and_verify(str(tmp_path / "viajes.zip"), tmp_path / "out", *zones)
 
 
+@pytest.mark.slow
 def test_months_of_taxis_on_areas_in_common(tmp_path):
     """24 monthly files, one with CRLF but for its last line, unknown zones and clock errors: one comparable series."""
     for month in range(24):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import flowveil as fv
-from flowveil._cli.commands import app, run
+from flowveil._cli.commands import find_app, run
 
 LAYOUTS = Path(__file__).parent / "layouts"
 rows = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abd"), st.integers(1, 4)), min_size=1, max_size=30)
@@ -84,7 +84,10 @@ def test_command_line_says_that_it_is_private():
     """On the terminal and as JSON."""
     file = str(LAYOUTS / "mitma.csv")
     invoke = CliRunner().invoke
-    plain, as_json = invoke(app, ["describe", file, "--ks", "3,13"]), invoke(app, ["describe", file, "--json"])
+    plain, as_json = (
+        invoke(find_app(), ["describe", file, "--ks", "3,13"]),
+        invoke(find_app(), ["describe", file, "--json"]),
+    )
 
     assert plain.exit_code == 0, plain.output
     assert "private" in plain.stderr
@@ -93,3 +96,25 @@ def test_command_line_says_that_it_is_private():
     told = json.loads(as_json.stdout)
     assert told["private"] is True
     assert [row["k"] for row in told["figures"]["anonymous"]] == [2, 5, 10, 20]
+
+
+@pytest.mark.parametrize("margins", ["rows", "columns", "both"])
+def test_margins_of_a_matrix(tmp_path, margins):
+    """A row or column of sums is told by its numbers, whatever it is called; a matrix without has no such note."""
+    names = ["a", "b", "c"]
+    cells = {origin: [3 + at + 7 * place for at in range(3)] for place, origin in enumerate(names)}
+    plain = [["from/to", *names], *([origin, *cells[origin]] for origin in names)]
+    columns = margins != "rows"
+    rows = [["from/to", *names, *(["Gesamt"] if columns else [])]]
+    rows += [[origin, *cells[origin], *([sum(cells[origin])] if columns else [])] for origin in names]
+    if margins != "columns":
+        rows.append(["Gesamt", *(sum(row[at] for row in rows[1:]) for at in range(1, len(rows[0])))])
+    for name, table in (("plain.csv", plain), ("margins.csv", rows)):
+        (tmp_path / name).write_text("\n".join(";".join(map(str, row)) for row in table))
+    found = [
+        [note for note in fv.describe(fv.read_trips(tmp_path / name, layout="matrix")).notes if "a total" in note]
+        for name in ("plain.csv", "margins.csv")
+    ]
+    assert found[0] == []
+    assert len(found[1]) == 1
+    assert "'Gesamt'" in found[1][0]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib import metadata
 
 import pytest
 
 import flowveil as fv
+from flowveil._cli import doctor
 from flowveil._cli.commands import run
 
 FULL_VERSION = metadata.version
@@ -30,7 +32,7 @@ def test_well(capsys):
     assert found["dp: opendp"]["told"] == FULL_VERSION("opendp")
     assert found["self-test"]["is_well"]
     assert "4,000 trips" in found["self-test"]["told"]
-    assert not [name for name in found if name.startswith(("test:", "lint:", "all:"))]
+    assert not [name for name in found if name.startswith(("test:", "lint:", "docs:", "all:"))]
 
 
 @pytest.mark.parametrize(
@@ -87,3 +89,25 @@ def test_tools(monkeypatch, tmp_path, capsys):
 
     assert any("java" in line and "does not tell its version" in line for line in lines)
     assert any("chromium" in line and "not found (only the tests" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_well"),
+    [
+        ('openjdk version "17.0.19" 2026-04-21', True),
+        ('openjdk version "21" 2023-09-19', True),
+        ('openjdk version "11.0.2" 2019-01-15', False),
+        ('java version "1.8.0_392"', False),
+        ("something else", False),
+    ],
+)
+def test_java_that_is_too_old(said, is_well, monkeypatch, tmp_path):
+    """Java that Spark cannot use is not called well."""
+    (tmp_path / "java").write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    (tmp_path / "java").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    found = {finding.what: finding for finding in doctor._tools()}
+
+    assert found["java"].is_well is is_well
+    assert found["java"].told in {said, "found"}

@@ -18,10 +18,12 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROO
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
-    """Every relative link and picture of a page exists."""
+    """Every relative link and picture of a page exists, but for what the site makes: building it checks these links."""
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
 
-    missing = [target for target in targets if not (page.parent / target).exists()]
+    made = [(ROOT / "docs" / folder).resolve() for folder in ("files", "reports", "reference")]
+    paths = [(page.parent / target).resolve() for target in targets]
+    missing = [path for path in paths if not path.exists() and path.parent not in made]
 
     assert missing == []
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODULES = {"fv": fv, "fv.synthetic": fv.synthetic, "fv.trajectories": fv.trajectories}
-SLOW = {"fv.advise", "fv.compare"}
+SLOW = {"fv.Answers.top", "fv.advise", "fv.compare", "fv.report", "fv.reproduce"}
 # Public, yet no example could be short.
 WITHOUT = {"fv.Method.run": "takes a problem, which only flowveil makes"}
 
@@ -52,6 +52,8 @@ def files(tmp_path_factory):
     fv.add_noise(fv.build_matrix(trips, fv.synthetic.CITY_BBOX, cells=20), "eug").write(folder / "noisy")
     box = fv.synthetic.PHONES_BBOX
     fv.trajectories.anonymize(samples, k=2, bbox=box, step="1km,30min").write(folder / "paths")
+    days = "2024-03-04,2024-03-17"
+    fv.trajectories.synthesize(samples, 10, bbox=box, days=days, users=5).write(folder / "synthetic")
     return folder
 
 
@@ -76,6 +78,7 @@ def test_parameters_are_explained(name):
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in documented() if name not in WITHOUT],
 )
+@pytest.mark.usefixtures("cells_here")
 def test_example(name, files, tmp_path, monkeypatch):
     """The example gives what it says."""
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)

@@ -260,7 +260,8 @@ class TestWhatAFormatCannotHold:
         assert run(["export", str(release), "--to", to, "-o", str(tmp_path / "x")]) == 2
 
         told = capsys.readouterr().err
-        assert f"error: the format {to} holds trajectories, and this is a release of flows between areas" in told
+        assert f"error: the format {to} holds trajectories" in told
+        assert ", and this is a release of flows between areas" in told
         assert "hint: export it to csv, " in told
         assert to not in told.partition("hint:")[2].replace(",", "").split()
         assert list(tmp_path.iterdir()) == []

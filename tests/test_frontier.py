@@ -11,6 +11,7 @@ import pytest
 import flowveil as fv
 from flowveil._charts import areas_svg, frontier_svg, frontier_text
 from flowveil._cli.commands import run
+from flowveil._methods.frontier import FrontierPoint, thinned
 from flowveil._problem import LOSSES
 from flowveil.synthetic import CITY_BBOX
 
@@ -33,6 +34,20 @@ def test_frontier_trades_precision_for_trips(flows, method):
     suppressed, gbar = table["suppressed"].to_pylist(), table["gbar"].to_pylist()
     assert suppressed == sorted(suppressed, reverse=True)
     assert gbar == sorted(gbar)
+
+
+def test_the_frontier_of_crosscut_begins_where_trips_cost_nothing(flows):
+    """Its finest point is found at the price 0."""
+    assert fv.frontier(flows, "crosscut", k=8)["lambda"][0].as_py() == 0.0
+
+
+def test_points_that_stand_close_are_left_out():
+    """The ends stay; of the others those with the nearest neighbors go first, one by one."""
+    points = [FrontierPoint(0.0, gbar, 0.5, 9, 3, 3) for gbar in (2.0, 20.0, 21.0, 40.0, 90.0)]
+
+    assert [point.gbar for point in thinned(points, 4)] == [2.0, 20.0, 40.0, 90.0]
+    assert [point.gbar for point in thinned(points, 3)] == [2.0, 20.0, 90.0]
+    assert thinned(points, 5) == points
 
 
 @pytest.mark.parametrize("method", ["mosaic", "nested", "crosscut"])

@@ -10,10 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from flowveil._cli.commands import run
+from flowveil._engine.duckdb import connection
+from flowveil._engine.source import TableSource
 from flowveil._folder.scratch import scratch_folder
 from flowveil.synthetic import City
 from tests.waiting import run_program
@@ -98,7 +102,7 @@ def names(folder):
 def expected(trips, tmp_path_factory):
     """Return the bytes of a release that nobody disturbed."""
     folder = tmp_path_factory.mktemp("whole") / "out"
-    assert python("-m", "flowveil", *anonymize(trips, folder)).returncode == 0
+    assert run(anonymize(trips, folder)) == 0
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
@@ -116,9 +120,7 @@ def test_killed_while(stage, trips, expected, temporary, tmp_path):
     assert not output.exists()
     assert bool(names(temporary)) == (stage in {"reading", "grouped"})
 
-    again = python("-m", "flowveil", *anonymize(trips, output))
-
-    assert again.returncode == 0, again.stderr
+    assert run(anonymize(trips, output)) == 0
     assert names(temporary) == []
     assert names(output.parent) == ["out", "out.audit.json"]
     assert {name: (output / name).read_bytes() for name in FILES} == expected
@@ -137,6 +139,13 @@ def test_interrupted_while(stage, trips, temporary, tmp_path, monkeypatch):
     assert ended.stderr == "error: interrupted\nhint: nothing was written\n"
     assert names(temporary) == []
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Query interrupted"), duckdb.InterruptException("Interrupted!")])
+def test_interrupted_while_duckdb_counts(error):
+    """What DuckDB makes of Ctrl-C in the middle of a query is Ctrl-C again, not an error."""
+    with pytest.raises(KeyboardInterrupt), connection(TableSource(pa.table({"n": [1]}))):
+        raise error
 
 
 class TestFolders:

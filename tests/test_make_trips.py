@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pyproj
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -446,3 +447,44 @@ class TestDone:
         printed = json.loads(capsys.readouterr().out)
         assert printed == json.loads(pq.read_metadata(target).metadata[b"flowveil"])
         assert printed["trips"] == pq.read_metadata(target).num_rows
+
+
+def test_fixes_as_others_write_them(tmp_path):
+    """Other headers, dates, decimals, letters and projections make the same trips; what was typed is kept."""
+    draw = np.random.default_rng(4)
+    rows = []
+    for user in range(6):
+        for step in range(30):
+            place = (step // 10 + user) % 3
+            moment = datetime(2025, 3, 3, 6, tzinfo=UTC).replace(tzinfo=None) + timedelta(minutes=6 * step)
+            rows.append((f"Zoé {user}", moment, 2.30 + 0.03 * place + draw.normal(0, 1e-5), 48.85 + 0.01 * place))
+    plain = pa.table(dict(zip(("user", "time", "lon", "lat"), zip(*rows, strict=True), strict=True)))
+    expected = fv.make_trips(plain, tmp_path / "plain.parquet")
+    assert expected.trips == 12
+    project = pyproj.Transformer.from_crs(4326, 2154, always_xy=True)
+    lines = ["Device ID;Recorded-At;Longitude;LATITUDE"]
+    for user, moment, lon, lat in rows:
+        x, y = (f"{value:.3f}".replace(".", ",") for value in project.transform(lon, lat))
+        lines.append(f"{user};{moment:%d.%m.%Y %H:%M};{x};{y}")
+    (tmp_path / "fixes.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
+    asked = ["--time-format", "%d.%m.%Y %H:%M", "--input-crs", "EPSG:2154", "--decimal", ","]
+    assert run(["trips", str(tmp_path / "fixes.csv"), "-o", str(tmp_path / "made.parquet"), *asked]) == 0
+    made, wanted = (pq.read_table(tmp_path / name) for name in ("made.parquet", "plain.parquet"))
+    for name in ("user_id", "start_time", "end_time"):
+        assert made[name].to_pylist() == wanted[name].to_pylist()
+    for name in ("start_lon", "start_lat", "end_lon", "end_lat"):
+        assert np.allclose(made[name].to_numpy(), wanted[name].to_numpy(), atol=1e-7)
+    kept = json.loads(pq.read_metadata(tmp_path / "made.parquet").metadata[b"flowveil"])
+    assert kept["settings"]["input_crs"] == "EPSG:2154"
+    assert "cp1252" in kept["assumed"][0]
+
+
+@pytest.mark.parametrize("option", ["--input-crs", "--decimal"])
+def test_towers_are_in_degrees(tmp_path, option, capsys):
+    """What says how coordinates are written would do nothing for fixes that have none."""
+    (tmp_path / "calls.csv").write_text("user,time,tower\na,2025-03-03 06:00,t\n")
+    (tmp_path / "towers.csv").write_text("tower,lon,lat\nt,2,48\n")
+    typed = ["--towers", str(tmp_path / "towers.csv"), option, {"--decimal": ","}.get(option, "EPSG:2154")]
+    assert run(["trips", str(tmp_path / "calls.csv"), "-o", str(tmp_path / "made.parquet"), *typed]) == 2
+    assert f"leave out {option}" in capsys.readouterr().err
+    assert not (tmp_path / "made.parquet").exists()

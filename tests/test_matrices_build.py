@@ -9,6 +9,7 @@ import pytest
 from flowveil import InputError
 from flowveil._matrices.build import build_matrix
 from flowveil._matrices.frames import build_frame_matrix
+from flowveil._matrices.points import add
 
 BOX = (0.0, 0.0, 10.0, 20.0)
 
@@ -176,3 +177,11 @@ def test_bad_input(options, message):
 
     with pytest.raises(InputError, match=message):
         build_matrix(table, **({"bbox": BOX, "cells": 10} | options))
+
+
+def test_sums_of_any_size_are_exact():
+    """One trip changes a sum by one, however large it is: noise is scaled for that."""
+    most = np.array([1 << 53, 1, 1 << 60, 1], np.int64)
+
+    assert add(np.array([0, 0, 1, 1]), most, 2).tolist() == [(1 << 53) + 1, (1 << 60) + 1]
+    assert add(np.array([0, 0, 1, 1]), np.array([3, 1, 0, 2]), 3).tolist() == [4, 2, 0]

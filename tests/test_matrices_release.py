@@ -16,9 +16,9 @@ from flowveil import InputError, VerificationError
 from flowveil._cli.commands import run
 from flowveil._matrices import kernels
 from flowveil._matrices.area_workloads import answer_leaves, lay_grid
-from flowveil._matrices.boxes import non_negative
 from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.ladder import make_ladder
+from flowveil._matrices.settling import non_negative
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import answer_boxes, make_workload, mre
 from flowveil._noise import PARTS, Ledger, variance
@@ -93,6 +93,7 @@ def test_manifest_states_the_promise(flows_folder, cells_folder):
         "epsilon": 20.0,
         "delta": 0,
         "unit": "person_id",
+        "protects": "person",
         "neighbours": "one person added or removed",
         "max_trips_per_person": 20,
     }
@@ -209,6 +210,7 @@ TAMPERED = {
     "projection": lambda f: rewrite(f, "cells.parquet", set_column("nonnegative", raised)),
     "epsilon": lambda f: edit(f, lambda m: m["promise"].update(epsilon=0.5)),
     "delta": lambda f: edit(f, lambda m: m["promise"].update(delta=1e-6)),
+    "a whole delta": lambda f: edit(f, lambda m: m["promise"].update(delta=1)),
     "budget": lambda f: edit(f, lambda m: m["promise"]["budget"][0].update(epsilon=0.5)),
     "negative spend": lambda f: edit(f, lambda m: m["promise"]["budget"][0].update(epsilon=-0.5)),
     "unit": lambda f: edit(f, lambda m: m["promise"].update(unit="person_id")),
@@ -390,7 +392,7 @@ def test_tiles_of_a_box_hold_all_its_points():
 
 def test_projection_of_nothing():
     """A negative total has no trips to hand out."""
-    assert non_negative(np.array([-3, 1])).tolist() == [0, 0]
+    assert non_negative(np.array([-3, 1]), np.ones(2)).tolist() == [0, 0]
 
 
 @pytest.mark.slow
@@ -420,6 +422,7 @@ def test_command_line(city_trips, tmp_path, capsys):
     assert run(["verify", cells]) == 1
 
 
+@pytest.mark.slow
 def test_command_line_with_stops_and_frames(city_trips, tmp_path, capsys):
     """Six dimensions from stops on the way, four from where persons are in the morning and in the evening."""
     stops, frames, samples = tmp_path / "stops", tmp_path / "frames", tmp_path / "samples.csv"

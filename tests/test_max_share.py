@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def solved(method, problem, **options):
         return None
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(shared_problems() | shared_problems(several=True))
 def test_mosaic_is_best_of_all_cuts_that_keep_the_share(problem):

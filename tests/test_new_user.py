@@ -60,6 +60,36 @@ def test_times_of_another_kind():
     assert "time_format=" in str(caught.value)
 
 
+@pytest.mark.parametrize("written", ["45658.35416666667", "45658,354167", "45658.35417"])
+def test_days_of_a_spreadsheet(written):
+    """Days since 1900 are named in the hint, and are then read to the second: 8:30 is not 8:29:59.9."""
+    with pytest.raises(fv.InputError, match="no usable time") as caught:
+        fv.build_flows(bikes([written]), "h3:6", time="30min")
+    assert "--time-format excel" in caught.value.hint
+
+    trips = fv.read_trips(bikes([written]), time_format="excel")
+    times = fv.build_flows(trips, "h3:6", time="30min").matrices["time"].to_pylist()
+    assert [f"{time:%Y-%m-%d %H:%M}" for time in times] == ["2025-01-01 08:30"]
+
+
+def test_workbook(tmp_path):
+    """What is no text file says how it becomes one."""
+    (tmp_path / "trips.xlsx").write_bytes(b"PK")
+    with pytest.raises(fv.InputError, match="workbook") as caught:
+        fv.read_trips(tmp_path / "trips.xlsx")
+    assert "CSV" in caught.value.hint
+
+
+def test_zones_with_one_column_more_than_their_places():
+    """The only column that says nothing of places holds the ids; of two, one has to be named."""
+    places = {"lon": [8.0, 8.1], "lat": [50.0, 50.0]}
+    trips = pa.table({"origin": ["1", "2"] * 10, "destination": ["2", "1"] * 10})
+    flows = fv.build_flows(trips, zones=pa.table({"taz": ["1", "2"], **places}), hierarchy="ward")
+    assert flows.total == 20
+    with pytest.raises(fv.InputError, match="holds their ids"):
+        fv.build_flows(trips, zones=pa.table({"taz": ["1", "2"], "b": ["1", "2"], **places}), hierarchy="ward")
+
+
 def test_k_above_the_data():
     """How many persons or trips there are is said."""
     flows = fv.build_flows(TRIPS, "h3:6", unit="person_id")
@@ -121,7 +151,6 @@ def made(tmp_path_factory):
     [
         (["verify", "grid", "--against", "trips.parquet", "--zones", "zones.parquet"], "the release is on a grid"),
         (["evaluate", "grid", "--against", "trips.parquet", "--zones", "zones.parquet"], "the release is on a grid"),
-        (["report", "grid", "--against", "trips.parquet", "--zones", "zones.parquet"], "the release is on a grid"),
         (["report", "grid", "--zones", "zones.parquet"], "no input"),
         (["verify", "zoned", "--against", "by_zone.parquet", "--places", "places.csv"], "not called after them"),
         (["verify", "grid", "--against", "trips.parquet", "--places", "places.csv"], "not called after them"),
@@ -135,7 +164,7 @@ def made(tmp_path_factory):
         (["anonymize", "trips.parquet", "--crs", "EPSG:32631", "-o", "no"], "no CRS to choose"),
         (["anonymize", "trips.parquet", "--master", "spark://x:1", "-o", "no"], "engine"),
         (["anonymize", "trips.parquet", "--counts", "persons", "-o", "no"], "no column of counts"),
-        (["anonymize", "trips.parquet", "--hide-choice", "0.5", "--k-weight", "auto", "-o", "no"], "k_weight auto"),
+        (["anonymize", "trips.parquet", "--hide-choice", "0.5", "--k-weight", "auto", "-o", "no"], "times the mean"),
     ],
 )
 def test_options_that_cannot_matter(command, message, made, capsys, monkeypatch):
@@ -190,6 +219,18 @@ def test_light_import():
     done = run_program([sys.executable, "-c", program])
 
     assert done.stdout.splitlines() == [f"flowveil {fv.__version__}", "[]"]
+
+
+def test_commands_load_what_they_need():
+    """Loops, noise and clusters take seconds to load: no command loads them before it knows what was typed."""
+    heavy = "'numba', 'scipy.sparse', 'opendp', 'pyspark', 'flowveil._app'"
+    program = (
+        "import sys; from flowveil._cli.commands import find_app\n"
+        "find_app(sys.argv[1:])\n"
+        f"print([name for name in ({heavy}) if name in sys.modules])"
+    )
+    for name in ("anonymize", "verify"):
+        assert run_program([sys.executable, "-c", program, name]).stdout.strip() == "[]"
 
 
 def test_unknown_comes_first(tmp_path, capsys):

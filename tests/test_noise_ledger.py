@@ -135,13 +135,14 @@ def test_missing_extra(monkeypatch):
 
 
 def test_no_other_noise_in_the_package():
-    """Noise comes from OpenDP in one room: numpy draws no distribution but for the synthetic city."""
+    """Noise comes from OpenDP in one room: numpy draws no distribution but for synthetic trips and paths."""
     root = Path(flowveil.__file__).parent
     distribution = re.compile(r"\.(laplace|normal|exponential|geometric|gumbel|poisson|standard_\w+)\(")
     opendp = re.compile(r"^\s*(import|from) opendp", re.MULTILINE)
     texts = {path.relative_to(root): path.read_text(encoding="utf-8") for path in root.rglob("*.py")}
 
-    assert [path for path, text in texts.items() if path.parts[0] != "_synthetic" and distribution.search(text)] == []
+    drawing = {str(path) for path, text in texts.items() if path.parts[0] != "_synthetic" and distribution.search(text)}
+    assert drawing <= {"_study/inputs.py", "_synthesis/drawing.py"}  # made-up points; paths, after the noise
     assert [str(path) for path, text in texts.items() if opendp.search(text)] == ["_noise/draws.py"]
 
 
@@ -149,16 +150,16 @@ def test_what_uses_random_numbers_without_noise():
     """Where matrices are made, numpy draws only candidate cuts, without data, and the queries of workloads."""
     root = Path(flowveil.__file__).parent
     draws = re.compile(r"np\.random\.(?!Generator)|default_rng|RandomState|import random|SystemRandom")
-    files = [path for room in ("noise", "matrices") for path in (root / room).glob("*.py")]
+    files = [path for room in ("_noise", "_matrices") for path in (root / room).glob("*.py")]
     found = {path.name for path in files if draws.search(path.read_text(encoding="utf-8"))}
 
-    assert found <= {"_public.py", "_workloads.py"}
+    assert found == {"public.py", "workloads.py"}
 
 
 def test_no_seed_of_noise():
     """Noise cannot be seeded: in the rooms that draw it, only the queries of workloads take a seed."""
     root = Path(flowveil.__file__).parent
-    rooms = [*(root / "noise").glob("*.py"), *(root / "matrices").glob("*.py"), *(root / "cli").glob("_noise.py")]
+    rooms = [*(root / "_noise").glob("*.py"), *(root / "_matrices").glob("*.py"), root / "_cli" / "noise.py"]
     signatures = [path for path in rooms if re.search(r"def \w+\([^)]*\bseed\b", path.read_text(encoding="utf-8"))]
 
-    assert {path.name for path in signatures} <= {"_workloads.py", "_measure.py"}
+    assert {path.name for path in signatures} == {"workloads.py", "measure.py"}

@@ -31,13 +31,21 @@ EVERYWHERE = {
     "register",
 } | DESCRIPTION
 NEEDED = {"source", "output", "bbox", "epsilon", "method"}
+OF_TILES = {"grid", "hierarchy", "unit", "max_trips_per_person", "places", "zones", "zone_name", "protect"} | {
+    "time",
+    "time_hierarchy",
+    "timezone",
+    "by",
+    "groups",
+    "persons",
+}
 USED = {
-    "cells": EVERYWHERE | WRITTEN | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames"},
-    "frames": EVERYWHERE | {"cells", "timezone", "max_trips_per_person", "frames"},
-    "tiles": EVERYWHERE | WRITTEN | {"grid", "hierarchy", "unit", "max_trips_per_person", "places"},
-    "laplace": EVERYWHERE
+    "cells": EVERYWHERE
     | WRITTEN
-    | {"grid", "hierarchy", "unit", "max_trips_per_person", "places", "zones", "zone_name"},
+    | {"cells", "ends", "stops", "unit", "max_trips_per_person", "frames", "protect", "timezone"},
+    "frames": EVERYWHERE | {"cells", "timezone", "max_trips_per_person", "frames"},
+    "tiles": EVERYWHERE | WRITTEN | OF_TILES,
+    "laplace": EVERYWHERE | WRITTEN | OF_TILES,
 }
 VALUES = {  # of every option that may be refused; a flag has none
     "layout": "skmob",
@@ -77,6 +85,9 @@ VALUES = {  # of every option that may be refused; a flag has none
     "time_hierarchy": "1h<day",
     "timezone": "Europe/Paris",
     "by": "n",
+    "groups": "n=1,2",
+    "protect": "person-day",
+    "persons": None,
     "grid": "h3:5",
     "hierarchy": "h3",
     "zones": "zones.csv",
@@ -132,7 +143,7 @@ def test_what_would_change_nothing_is_refused(way, option, source, tmp_path, cap
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("option", ["--ends", "--cells", "--stops", "--frames", "--max-trips-per-person"])
+@pytest.mark.parametrize("option", ["--ends", "--cells", "--stops", "--frames", "--max-trips-per-person", "--protect"])
 def test_options_of_noise_need_a_budget(option, source, tmp_path, capsys):
     """Without --epsilon they are refused, too."""
     assert run(["anonymize", source, option, "1", "-o", str(tmp_path / "out")]) == 2

@@ -45,6 +45,8 @@ def made(tmp_path_factory):
         fv.anonymize: {"flows": flows, "method": "suppression", "k": 2},
         fv.frontier: {"flows": flows, "k": 2},
         fv.compare: {"flows": flows, "methods": []},
+        fv.study: {"flows": flows, "path": folder / "study", "methods": "suppression", "overwrite": True},
+        fv.reproduce: {"preset": "knapsack-fig1", "path": folder / "preset", "small": True, "overwrite": True},
         fv.build_matrix: {"trips": trips, "bbox": BOX, "cells": 8},
         fv.build_tile_matrix: {"trips": trips, "bbox": BOX, "grid": "h3:5"},
         fv.build_frame_matrix: {"samples": samples, "bbox": CITY_BBOX, "cells": 8, "max_trips_per_person": 1},
@@ -63,6 +65,7 @@ def made(tmp_path_factory):
         trajectories.make_grid: {"bbox": CITY_BBOX},
         trajectories.read_trajectories: {"source": samples, "bbox": CITY_BBOX},
         trajectories.anonymize: {"source": read, "k": 2},
+        trajectories.synthesize: {"source": read, "days": "2024-03-04,2024-03-05", "users": 2},
         trajectories.baseline: {"trajectories": read, "method": "w4m", "k": 2},
         trajectories.features: {"trajectories": read, "k": 2},
         trajectories.frontier: {"source": read, "k": 2, "points": 2},
@@ -72,6 +75,8 @@ def made(tmp_path_factory):
         trajectories.evaluate: {"path": paths, "against": samples},
         synthetic.phones: {"users": 3, "samples": 2},
         synthetic.City: {"persons": 10},
+        synthetic.fold_days: {"trips": city.trips(10)},
+        synthetic.split_zones: {"trips": city.trips(10, ends="zones"), "zones": city.zones()},
         synthetic.write_city: {"path": folder / "city.parquet", "trips": 10, "persons": 10},
         synthetic.write_demo_city: {"path": folder / "demo.parquet"},
         fv.methods: {},
@@ -115,15 +120,17 @@ def complaint(call):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("cells_here")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_wrong_types(name, made, tmp_path, monkeypatch):
-    """Every option of every function with half of the values: the call works, or ends with a message and a hint."""
+    """Every option of every function with a part of the values: the call works, or ends with a message and a hint."""
     monkeypatch.chdir(tmp_path)
     function = find(name)
     good = made[function]
     assert complaint(lambda: function(**good)) is None
+    every = 6 if function in {fv.study, fv.reproduce} else 2  # of good values these take long
     for turn, option in enumerate(parameters(function), FUNCTIONS.index(name)):
-        for value in WRONG[turn % 2 :: 2]:
+        for value in WRONG[turn % every :: every]:
             wrong = complaint(lambda option=option, value=value: function(**(good | {option: value})))
             assert wrong is None, f"{option}={'HUGE' if value is HUGE else repr(value)} {wrong}"
 

@@ -15,9 +15,9 @@ from flowveil import _app, trajectories
 from flowveil._app.settings import Settings
 from flowveil._app.tasks import Tasks
 from flowveil._cli.commands import run
-from flowveil._compare import comparison
 from flowveil._engine import local
 from flowveil._errors import FlowveilError
+from flowveil._study.running import Run
 from flowveil.synthetic import CITY_BBOX, phones
 from tests.test_bad_input import ROWS, TRIPS
 
@@ -186,8 +186,7 @@ class TestMemory:
         count = local.aggregate
         monkeypatch.setattr(local, "aggregate", lambda *given: told.append(given[2]) or count(*given))
         monkeypatch.setattr(_app, "serve", lambda _, limit, **__: told.append(limit))
-        worker = {"status": "failed", "note": "not run"}
-        monkeypatch.setattr(comparison, "limited_row", lambda *given: told.append(given[3]) or worker)
+        monkeypatch.setattr(Run, "run", lambda run, *_: told.append(run.limits.memory))
         return told
 
     def doors(self, trips, folder, amount):
@@ -219,6 +218,7 @@ class TestMemory:
             if name in {"build_flows", "compare"} or name.startswith("--"):
                 assert expected in told, name
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("amount", ["2G", "2gb", "many", "2", "-2GB"])
     def test_bad(self, amount, trips, tmp_path, told, capsys):
         """The same words everywhere; the hint shows the door's own spelling."""

@@ -170,6 +170,7 @@ class TestAuto:
         assert run(["verify", str(tmp_path / "out"), "--against", str(city_trips)]) == 0
         assert "10 times the people of the mean weight" in capsys.readouterr().out
 
+    @pytest.mark.slow
     def test_a_broken_promise_is_found(self, city_trips, tmp_path, capsys):
         """A release that protects participants only does not pass as one that protects the population."""
         flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", bbox=CITY_BBOX, unit="person_id", weight="weight")

@@ -236,6 +236,23 @@ def test_ward_equals_scipy():
         assert tiles == len(members)
 
 
+def test_zones_with_decimal_commas(tmp_path):
+    """Degrees of a table of stations are read with a comma as with a point, and what is no number is refused."""
+    path = tmp_path / "stations.csv"
+    path.write_text("Name;Breite;L\u00e4nge\nNord;50,5;-4,25\nS\u00fcd;50,25;4\nirgendwo;;\n", encoding="cp1252")
+    columns = {"zone_id": "Name", "lon": "L\u00e4nge", "lat": "Breite"}
+
+    zones = read_zones(path, columns=columns)
+
+    assert zones.ids == ["Nord", "S\u00fcd", "irgendwo"]
+    assert zones.lon[:2].tolist() == [-4.25, 4.0]
+    assert zones.lat[:2].tolist() == [50.5, 50.25]
+    assert np.isnan(zones.lon[2])
+    path.write_text("zone_id;lon;lat\nNord;1,234,5;50\n", encoding="utf-8")
+    with pytest.raises(InputError, match="numbers"):
+        read_zones(path)
+
+
 def test_zones_are_as_large_as_their_outlines():
     """An area has the square kilometers of its zones; the top has those of all, though no outline of it is told."""
     zones = Zones(read_zones(City(seed=1).zones()), "ward")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import flowveil as fv
-from flowveil._cli.commands import app
+from flowveil._cli.commands import find_app
 from flowveil._places import read_zones
 from flowveil._places.outlined import Outlined
 from flowveil._verify.inside import Outlines
@@ -234,9 +234,9 @@ def test_command_line(tmp_path):
     run = CliRunner().invoke
     asked = ["--zones", zones, "--hierarchy", "ward", "-k", "5", "--max-suppression", "0.4"]
 
-    made = run(app, ["anonymize", trips, "-o", out, *asked])
-    verified = run(app, ["verify", out, "--against", trips])
-    measured = run(app, ["evaluate", out, "--against", trips, "--json"])
+    made = run(find_app(), ["anonymize", trips, "-o", out, *asked])
+    verified = run(find_app(), ["verify", out, "--against", trips])
+    measured = run(find_app(), ["evaluate", out, "--against", trips, "--json"])
 
     assert made.exit_code == 0, made.output
     assert verified.exit_code == 0, verified.output

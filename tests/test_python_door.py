@@ -16,7 +16,7 @@ import shapely
 import flowveil as fv
 from flowveil._cli.commands import run
 from flowveil._errors import in_keywords
-from flowveil.synthetic import City
+from flowveil.synthetic import CITY_BBOX, City
 
 CITY = City(seed=4, persons=80)
 TRIPS = CITY.trips(800)
@@ -142,3 +142,29 @@ def test_notes_speak_python():
     frame = pd.DataFrame(dict.fromkeys(POINTS, [0.0] * 30))
     with pytest.warns(fv.ImplausiblePlacesWarning, match="bbox="):
         fv.build_flows(frame, "h3:7")
+
+
+def test_matrix_with_names_in_the_index():
+    """A matrix as pandas reads it, with origins in the index, is the same as one with origins in a column."""
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame([[9, 8, 7], [6, 5, 4], [3, 2, 1]], columns=names, index=pd.Index(names, name="from"))
+    zones = pa.table({"zone_id": names, "lon": [8.0, 8.1, 8.2], "lat": [50.0] * 3})
+    totals = [fv.build_flows(given, zones=zones, hierarchy="ward").total for given in (frame, frame.reset_index())]
+    assert totals == [45, 45]
+
+
+def test_districts_of_a_reader_need_no_known_id():
+    """Zones that are asked about are called by the first column that tells them apart, and a note says which."""
+    release = fv.anonymize(fv.build_flows(TRIPS, "h3:6", hierarchy="h3"), k=5)
+    west, south, east, north = CITY_BBOX
+    middle = (west + east) / 2
+    shapes = [shapely.box(west, south, middle, north), shapely.box(middle, south, east, north)]
+    districts = gpd.GeoDataFrame(
+        {"Land": ["x", "x"], "Bezirk": ["W", "E"], "Fläche": [1, 2]}, geometry=shapes, crs=4326
+    )
+    answers = release.departures(districts)
+    assert set(answers.table["zone"].to_pylist()) == {"W", "E"}
+    assert answers.notes[0] == "zones are called by their column 'Bezirk'"
+    assert "'Bezirk'" in fv.reconstruct(release, districts).notes[0]
+    with pytest.raises(fv.InputError, match="holds their ids"):
+        release.departures(districts[["Land", "geometry"]].assign(Bezirk="x"))

@@ -104,10 +104,22 @@ class TestBounds:
         for pair, count in true_trips(trips).items():
             truth[pair[end]] = truth.get(pair[end], 0) + count
 
-        assert len(answers) > SIDE
+        assert len(answers) == SIDE**2
         for row in answers:
             assert row["sure"] <= truth.get(row["zone"], 0) <= row["at_most"]
         assert sum(row["sure"] for row in answers) > 0
+
+    def test_zones_that_no_area_covers(self, release):
+        """Each zone has a row; where the release tells nothing, all that was left out may have started."""
+        far = pa.table({"zone_id": ["far"], "geometry": [shapely.to_wkb(shapely.box(40, 10, 41, 11))]})
+        zones = pa.concat_tables([squares().select(far.column_names), far])
+
+        rows = {row["zone"]: row for row in fv.read_release(release).departures(zones).table.to_pylist()}
+
+        row = rows["far"]
+        assert len(rows) == zones.num_rows
+        assert row["sure"] == row["likely_low"] == row["estimate"] == row["left_out"] == 0
+        assert row["likely_high"] == row["at_most"] > 0
 
     def test_no_budget(self, trips):
         """Where a release does not say how much was left out, nobody knows how much there is at most."""
@@ -217,6 +229,7 @@ class TestFrames:
         with pytest.raises(fv.UnknownNameError):
             read.to_geopandas("roads")
 
+    @pytest.mark.slow
     def test_answers(self, release):
         """Departures are outlines of the zones that were asked about, pairs are lines between their centers."""
         read, zones = fv.read_release(release), squares()

@@ -581,6 +581,7 @@ def clean(text):
     return (text or "").strip() or None
 
 
+@pytest.mark.slow
 @given(rows=st.lists(st.tuples(ENDS, ENDS, PERSONS), min_size=1, max_size=30), seed=st.integers(0, 9))
 @SLOW
 def test_flows_are_a_plain_count(rows, seed):
@@ -737,6 +738,18 @@ def test_table_in_which_no_pair_occurs_twice(repeated, noted):
     story = fv.build_flows(table, zones=zones, hierarchy="ward").provenance
 
     assert any("Journeys" in sentence for sentence in story.notes) == noted
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_of_every_unit_and_zone(unit, zone):
+    """A time is the same moment whatever it is counted in, and in UTC where it has a zone; pandas counts in ns."""
+    times = pa.array([1_714_552_200] * 20, pa.timestamp("s", zone)).cast(pa.timestamp(unit, zone))
+
+    flows = fv.build_flows(points(start_time=times), "h3:5", time="1h")
+
+    assert flows.total == 20
+    assert [str(time)[:13] for time in flows.matrices["time"].to_pylist()] == ["2024-05-01 08"]
 
 
 def test_times_with_the_day_first_get_a_hint():

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import flowveil as fv
-from flowveil._cli.commands import app
+from flowveil._cli.commands import find_app
 from flowveil._verify import verify_flows
 
 HEADER = "start_lon;start_lat;end_lon;end_lat;start_time;who\n"
@@ -223,11 +223,11 @@ def test_command_line_remembers_how_trips_are_written(tmp_path):
     run = CliRunner().invoke
     asked = ["--grid", "h3:7", "--hierarchy", "h3", "--time", "1h", "-k", "10"]
 
-    made = run(app, ["anonymize", file, "-o", out, *asked, *written])
-    verified = run(app, ["verify", out, "--against", file])
+    made = run(find_app(), ["anonymize", file, "-o", out, *asked, *written])
+    verified = run(find_app(), ["verify", out, "--against", file])
     (tmp_path / "out.audit.json").rename(tmp_path / "away.json")
-    typed = run(app, ["verify", out, "--against", file, *written])
-    wrong = run(app, ["verify", out, "--against", file, "--time-format", "%Y"])
+    typed = run(find_app(), ["verify", out, "--against", file, *written])
+    wrong = run(find_app(), ["verify", out, "--against", file, "--time-format", "%Y"])
 
     assert made.exit_code == 0, made.output
     assert verified.exit_code == 0, verified.output

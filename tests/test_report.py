@@ -614,6 +614,7 @@ class TestSafety:
         assert page.tags.count("script") == 3
         assert not re.search(r"@import|url\(", text)
 
+    @pytest.mark.slow
     def test_hostile_names(self, city_zone_trips, tmp_path):
         """Names of zones are text, whatever they contain."""
         nasty = '</script><script>alert("x")</script><!--\u2028&'
@@ -911,6 +912,7 @@ class TestNotebook:
         assert "default-src 'none'" in inner
         assert html == make_inline(flows_content, read_files(releases[0] / "mosaic"))
 
+    @pytest.mark.slow
     def test_other_releases(self, releases, city_trips):
         """Noise and trajectories are shown as well."""
         noisy = fv.add_noise(fv.build_matrix(city_trips, CITY_BBOX, 8), "uniform", 1.0)

@@ -86,3 +86,11 @@ def test_what_the_choice_of_areas_tells(manifest, divided, drawn):
 
     assert ("not divided" in said) == divided
     assert ("rectangles drawn around all trips" in said) == drawn
+
+
+def test_what_is_not_sure_of_paths():
+    """Where every member of a group was in each of its boxes, it is not said that some may not have been."""
+    complete = PATHS | {"promise": PATHS["promise"] | {"support": "complete"}}
+
+    assert any("only that one of them was is certain" in text for text in not_protected(PATHS))
+    assert not any("only that one of them was is certain" in text for text in not_protected(complete))

@@ -306,6 +306,7 @@ class TestZones:
             for name in np.unique(names):
                 assert shapely.union_all(shapes[names == name], grid_size=1e-9).geom_type == "Polygon"
 
+    @pytest.mark.slow
     def test_same_trips(self, city, trips, shapes):
         """Trips by zone are the same trips, each end in the polygon that holds its point."""
         by_zone = city.trips(TRIPS, ends="zones")

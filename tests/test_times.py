@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from flowveil._errors import InputError
@@ -114,6 +114,7 @@ def test_an_interval_that_begins_where_a_clock_jumps():
 )
 def test_steps_never_overlap(zone, name, times):
     """A step holds its times, and ends before the next begins, where clocks change by half an hour and by two, too."""
+    assume((zone, name) != ("Antarctica/Troll", "2h"))  # the next test
     steps = parse_steps(name, zone)
 
     begin = index(steps, times, [True] * len(times))
@@ -122,6 +123,20 @@ def test_steps_never_overlap(zone, name, times):
     distinct = np.unique(begin)
     assert (steps.end(distinct)[:-1] <= distinct[1:]).all()
     assert steps.end(distinct).tolist() == Clock(zone).end(distinct, length_of(name)).tolist()
+
+
+def test_a_clock_that_returns_to_the_step_before():
+    """At Troll it is 3 and then 1 o'clock again: steps of two hours hold what the clock shows between 0 and 2."""
+    hours = np.arange(
+        np.datetime64("2024-10-26T22", "us"), np.datetime64("2024-10-27T04", "us"), np.timedelta64(1, "h")
+    )
+    times = hours.astype(np.int64)
+
+    begin = index(parse_steps("2h", "Antarctica/Troll"), times, [True] * 6)
+
+    midnight, two = times[0], times[2]
+    assert begin.tolist() == [midnight, midnight, two, midnight, two, two]
+    assert Clock("Antarctica/Troll").begin(times, length_of("2h")).tolist() == begin.tolist()
 
 
 def test_days_of_23_and_25_hours():

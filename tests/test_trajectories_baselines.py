@@ -15,7 +15,7 @@ from flowveil import InputError, PromiseError, UnknownNameError
 from flowveil._cli.commands import run
 from flowveil._trajectories.edits import align
 from flowveil._trajectories.tga import align_boxes
-from flowveil.synthetic import phones
+from flowveil.synthetic import PHONES_BBOX, phones
 from flowveil.trajectories import BASELINES, baseline, read_trajectories
 from tests.trajectories import BBOX, from_points
 
@@ -123,6 +123,18 @@ def test_equal_users_are_not_moved(method):
     assert [sorted(members.tolist()) for members in found.clusters] == [[0, 1, 2]]
     assert found.created == found.deleted == 0
     assert found.position_error.max() == found.time_error.max() == 0
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_what_they_would_ignore_is_refused(method):
+    """Weights, days, and caps of methods that have none are an error, and not ignored in silence."""
+    records = phones(6, samples=8)
+    refused = [{"weights": "1,2"}, {"cut_into": "day"}, *([] if method == "tga" else [{"caps": "10km,4h"}])]
+    for reading in refused:
+        data = read_trajectories(records, PHONES_BBOX, **reading)
+
+        with pytest.raises(InputError, match=next(iter(reading)).replace("cut_into", "whole trajectories")):
+            baseline(data, method, 2)
 
 
 def test_refusals():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowveil import PromiseError, trajectories
+from flowveil import InputError, PromiseError, trajectories
 from flowveil._trajectories.blocks import divide_users, glove_in_blocks
 from flowveil._trajectories.glove import glove
 from flowveil.synthetic import PHONES_BBOX, phones
@@ -102,3 +102,15 @@ def test_a_release_in_blocks_is_verified(blocks, tmp_path):
     trajectories.verify(folder, records)
     options = trajectories.read_release(folder).manifest["options"]
     assert options.get("blocks", "auto") == (blocks if blocks == "auto" else int(blocks))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"blocks": 11}, "into 11 blocks of at least 3"), ({"engine": "spark"}, "one block")],
+)
+def test_what_would_change_nothing_is_refused(options, words):
+    """More blocks than have k users, and executors that would get none, are refused before anything is merged."""
+    records = phones(31, samples=15)
+
+    with pytest.raises(InputError, match=words):
+        trajectories.anonymize(records, 3, bbox=PHONES_BBOX, **options)

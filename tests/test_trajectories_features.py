@@ -137,6 +137,7 @@ def test_parts_of_the_data(made):
         trajectories.features(data, 2, within=(0, 0, 1, 1))
 
 
+@pytest.mark.slow
 def test_command_and_units(made, capsys):
     """Figures on the terminal and in JSON have units; parts of the data are measured and drawn on request."""
     samples, plots = str(made / "samples.parquet"), str(made / "plots")
@@ -146,6 +147,9 @@ def test_command_and_units(made, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert printed["features"]["span"]["all"]["users"] == 24
     assert printed["units"]["gap"] == "stretch, 0 to 1"
+    assert (printed["units"]["extent"], printed["units"]["duration"]) == ("m", "min")
+    assert run([*common, "--features"]) == 0
+    assert {"extent (m)", "duration (min)"} <= {line[6:22].strip() for line in capsys.readouterr().out.splitlines()}
     assert (made / "plots" / "cardinality-extent.svg").is_file()
     evaluate = ["trajectories", "evaluate", str(made / "out"), "--against", samples]
     assert run(evaluate) == 0

@@ -209,7 +209,9 @@ def precise(manifest):
     for part in ("promise", "options"):
         del manifest[part]["max_suppression"]
     manifest["options"]["max_mean_extent"] = "200m"
-    manifest["promise_text"] = manifest["promise_text"].replace("At most 50 % of all samples were left out. ", "")
+    manifest["promise_text"] = manifest["promise_text"].replace(
+        "At most 50 % of the samples in the bounding box, of users with enough of them, were left out. ", ""
+    )
 
 
 MUTANTS = [

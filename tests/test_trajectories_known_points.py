@@ -19,7 +19,9 @@ from scipy import sparse
 import flowveil as fv
 from flowveil import InputError, PromiseError, VerificationError, trajectories
 from flowveil._cli.commands import run
+from flowveil._risk.fitting import count_fitting
 from flowveil._trajectories import known_points
+from flowveil._trajectories.hierarchy import Hierarchy
 from flowveil._trajectories.known_points import keep_shared
 from flowveil._trajectories.release import make_release
 from flowveil._verify.shared_points import fewest_users
@@ -164,6 +166,31 @@ def test_verify_and_attacks_agree(records, folder):
     assert "or none; more points may fit one alone" in page
 
 
+def test_a_prior_makes_short_trajectories_likelier():
+    """Of those that hold a point, one with fewer samples is likelier in proportion."""
+    hour = np.arange(4.0)
+    boxes = np.stack([hour, hour + 1, *([0.0] * 4, [1.0] * 4) * 2])
+    samples = np.concatenate([boxes[:, :1], boxes, boxes[:, :2]], axis=1)  # of 1, 4 and 1 users
+    points = np.array([[[0.5, 0.5, 0.5]], [[0.5, 0.5, 0.5]], [[3.5, 0.5, 0.5]], [[9.0, 0.5, 0.5]]])
+
+    found = count_fitting(points, samples, np.array([0, 1, 5, 7]), np.array([1, 4, 1]), np.array([0, 2, 0, 0]))
+
+    whole = 1 / 1 + 4 / 4 + 1 / 2
+    assert found.drawn.tolist() == pytest.approx([1 / whole, 1 / 2 / whole, 0, 0])
+    assert found.users[:, 1].tolist() == [6, 6, 4, 0]
+
+
+@pytest.mark.slow
+def test_a_prior_tells_nothing_of_groups(tmp_path):
+    """Members of a group have the same samples: whoever weighs trajectories by length believes in none above 1/k."""
+    records = phones(24, samples=20, days=2)
+    shared = trajectories.anonymize(records, 3, bbox=PHONES_BBOX, max_extent="4km").write(tmp_path / "shared")
+
+    figures = fv.risk(shared, records, attacks="points").findings[0].details["by_points"].values()
+
+    assert 0 < max(one["belief_drawn_most"] for one in figures) <= 1 / 3 + 1e-9
+
+
 def rewritten(folder, target, change):
     """Copy a release with another table of samples, and members that go with it."""
     release = trajectories.read_release(folder)
@@ -242,6 +269,23 @@ def test_cut_into_days_every_day_keeps_the_promise(records, tmp_path):
         trajectories.anonymize(
             records, 3, bbox=PHONES_BBOX, method="km", cut_into="day", timezone="Asia/Tokyo", step="1km,2h"
         )
+
+
+def test_weights_choose_between_places_and_times():
+    """A cell costs GLOVE's stretch, by weight: where places weigh most, squares are small and spans long."""
+    records = phones(60, samples=20, days=3)
+    means = {}
+    for weights in ("1,1", "20,1", "1,20"):
+        data = trajectories.read_trajectories(records, PHONES_BBOX, weights=weights)
+        space, time = data.grid.weights
+        hierarchy = Hierarchy(data.grid)
+        paid = space * 2 * hierarchy.square / 200 + time * hierarchy.span / 480
+        assert hierarchy.cost == pytest.approx(paid / (space + time))
+        table = trajectories.anonymize(data, 3, method="km", max_suppression=0.7).trajectories.to_pandas()
+        means[weights] = [(table["lon1"] - table["lon0"]).mean(), (table["t1"] - table["t0"]).mean()]
+
+    assert means["20,1"][0] < means["1,1"][0] <= means["1,20"][0]
+    assert means["20,1"][1] > means["1,1"][1] >= means["1,20"][1]
 
 
 def test_too_much_suppression_raises(records):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 
 from flowveil import InputError, trajectories
 from flowveil._cli.commands import run
-from flowveil._trajectories.evaluation import measure
+from flowveil._trajectories.evaluation import LocalClock, measure
 from flowveil._trajectories.gaps import coarsen, nearest_others, tail_weight
 from flowveil._trajectories.utility import compare_tasks
 from flowveil.synthetic import PHONES_BBOX, phones
@@ -131,6 +132,20 @@ def test_tasks_by_hand():
     assert compare_tasks(still, still)["hull"] == 1
     assert np.isnan(compare_tasks(still, day)["travel"])
     assert np.isnan(compare_tasks(still, day)["work"])
+
+
+def test_nights_follow_the_clock():
+    """Half past eight in UTC is night in Brussels in summer and not in winter: each sample has the clock of its day."""
+    evenings = [datetime(2024, month, day, 20, 30, tzinfo=UTC) for month in (1, 7) for day in range(1, 5)]
+    moments = [*evenings, datetime(2024, 7, 9, 2, tzinfo=UTC)]
+    minutes = [moment.timestamp() / 60 for moment in moments]
+    before = np.column_stack([minutes, [0] * 4 + [100] * 4 + [200], [0] * 9])
+    after = before + np.column_stack([[0] * 9, [0] * 4 + [7] * 4 + [0], [0] * 9])
+    brussels, utc = LocalClock("Europe/Brussels"), LocalClock("UTC")
+
+    assert (brussels.at(before)[:, 0] // 60 % 24).tolist() == [21] * 4 + [22] * 4 + [4]
+    assert compare_tasks(brussels.at(before), brussels.at(after))["home"] == 7
+    assert compare_tasks(utc.at(before), utc.at(after))["home"] == 0
 
 
 @pytest.fixture(scope="module")

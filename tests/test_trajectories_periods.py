@@ -107,6 +107,15 @@ def test_a_user_is_never_a_crowd(rows):
     assert min(map(len, people.values())) >= 2
 
 
+def test_nobody_is_told_that_days_cannot_be_linked(records):
+    """Who sleeps in one place two nights in a row can be followed by it: the promise says that places may show that."""
+    release = trajectories.anonymize(records, 2, bbox=PHONES_BBOX, cut_into="day")
+
+    assert "No id goes from one day to another, but places may show" in release.manifest["promise_text"]
+    assert "what several of them tell together is not promised" in release.manifest["promise_text"]
+    assert "u00" not in str(release.trajectories.to_pydict())
+
+
 def test_cheats_are_noticed(records, tmp_path):
     """A user twice in a group, a trajectory moved to another day, another zone or no word of it: all are refused."""
     folder = trajectories.anonymize(records, 2, bbox=PHONES_BBOX, cut_into="day").write(tmp_path / "out")

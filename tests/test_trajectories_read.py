@@ -95,6 +95,20 @@ def test_dropped_rows_are_counted():
     assert "1 users with fewer than 2 samples dropped" in found.notes
 
 
+def test_clock_errors_are_dropped():
+    """Times that a clock cannot mean are dropped and told, in days too: a calendar would not have them."""
+    year = 365 * 86400 * 10**6
+    moments = [0, 68 * year, -1, 69 * year, -3000 * year, 10_000 * year]
+    times = pa.array([*moments, None], pa.timestamp("us", "UTC"))
+    rows = pa.table({"user_id": ["a"] * 7, "lon": [4.5] * 7, "lat": [50.4] * 7, "time": times})
+
+    for cut_into in (None, "day"):
+        found = read_trajectories(rows, PHONES_BBOX, cut_into=cut_into)
+
+        assert found.dropped == {"null time": 1, "time before 1970 or after 2037": 4}
+        assert found.rows.sum() == 2
+
+
 def test_date_line():
     """A box across the date line is refused; in a box of the whole world both sides are far apart."""
     rows = [("a", 179.999, 0.0, NOON), ("a", -179.999, 0.0, NOON)]
@@ -119,7 +133,7 @@ def test_refusals():
         read_trajectories(rows, PHONES_BBOX, columns={"time": "tim"})
     with pytest.raises(UnknownNameError, match="column meaning"):
         read_trajectories(rows, PHONES_BBOX, columns={"when": "datetime"})
-    with pytest.raises(InputError, match="not times"):
+    with pytest.raises(InputError, match="no times"):
         read_trajectories(rows.set_column(3, "datetime", pa.array([True])), PHONES_BBOX)
     with pytest.raises(InputError, match="no user has enough"):
         read_trajectories(rows, (0, 0, 1, 1))
@@ -132,3 +146,12 @@ def test_phones_are_seeded():
     assert phones(5, samples=10).equals(phones(5, samples=10))
     assert not phones(5, samples=10).equals(phones(5, samples=10, seed=1))
     assert phones(5, samples=10).num_rows == 50
+
+
+def test_why_nobody_is_left():
+    """Where no row can be used, the error says why, and how times are written."""
+    samples = phones(3, samples=4)
+    odd = samples.set_column(3, "time", pa.array(["17/05/2024 08:30"] * len(samples)))
+
+    with pytest.raises(InputError, match=r"12 rows dropped: null time(.|\n)*time.format(.|\n)*2024-05-17 08:30:00"):
+        read_trajectories(odd, PHONES_BBOX)

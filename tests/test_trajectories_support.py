@@ -15,6 +15,7 @@ import flowveil as fv
 from flowveil import PromiseError, VerificationError, trajectories
 from flowveil._cli.commands import run
 from flowveil._trajectories.glove import Group, Grouping
+from flowveil._trajectories.release import make_release
 from flowveil._trajectories.support import keep_supported
 from flowveil.synthetic import PHONES_BBOX, phones
 from tests.test_trajectories_release import rewrite
@@ -47,11 +48,13 @@ def test_kept_samples_are_those_that_enough_support(users, least, k, data):
     good = [box for box in boxes.T.tolist() if sum(seen_in(own, box) for own in users) >= least]
     members = [user for user in range(len(users)) if any(seen_in(users[user], box) for box in good)]
     try:
-        (group,) = keep_supported(paths, Grouping([Group(everyone, boxes)]), k, least).groups
+        kept = keep_supported(paths, Grouping([Group(everyone, boxes)]), k, least)
     except PromiseError:
         assert len(members) < k
         return
 
+    (group,) = kept.groups
+    assert kept.suppressed_users == sorted(set(everyone.tolist()) - set(members))
     assert group.samples.T.tolist() == good
     assert group.members.tolist() == members
     assert len(members) >= k
@@ -184,3 +187,17 @@ def test_command_and_attack(records, tmp_path, capsys):
     assert safe.details["fewer_than_k"] == 0
     assert fv.risk(tmp_path / "plain", samples).worst == "breaks"
     assert "support" in fv.risk(tmp_path / "plain").skipped
+
+
+def test_order_of_groups_does_not_tell_ids():
+    """Groups with the same boxes are told apart by their support; whose ids come first changes nothing published."""
+    boxes = np.array([[0, 1, 0, 1, 0, 1], [5, 6, 0, 1, 0, 1]]).T
+    often, once = [(0, 0, 0), (5, 0, 0)], [(0, 0, 0)]
+    tables = []
+    for users in ([often, once, often, often], [often, often, often, once]):
+        data = from_points(users)
+        groups = [Group(np.array(members), boxes) for members in ([0, 1], [2, 3])]
+        tables.append(make_release(data, Grouping(groups), "glove", {}, 2).trajectories)
+
+    assert tables[0]["support"].to_pylist() == [2, 1, 2, 2]
+    assert tables[0].equals(tables[1])

@@ -25,7 +25,7 @@ ROOM = Path(fv.__file__).parent / "_verify"
 
 # All that the verifier may take from rooms that take part in making releases: the input, and the page.
 READS = {
-    "_engine": {"QuerySource", "Readable", "Request", "Samples", "scan"},
+    "_engine": {"QuerySource", "Readable", "ReadingOptions", "Request", "Samples", "scan"},
     "_trips": {"Trips", "TripsLike", "find_ends", "open_samples", "reopen_trips"},
     "_places": {
         "Gazetteer",
@@ -43,6 +43,7 @@ READS = {
         "check_report",
         "flows_content",
         "noisy_flows_content",
+        "synthetic_content",
         "trajectories_content",
     },
 }
@@ -110,9 +111,11 @@ def test_promises_are_said_in_the_same_words(promise):
 
 @pytest.mark.parametrize("most", [None, 5])
 @pytest.mark.parametrize("positive_only", [False, True])
-def test_other_promises_are_said_in_the_same_words(most, positive_only):
+@pytest.mark.parametrize("protects", ["person", "person-day", "person-week", "person-month", "window:3"])
+def test_other_promises_are_said_in_the_same_words(most, positive_only, protects):
     """What it expects of noise is what releases with noise say, too."""
     promise = {"epsilon": 0.5, "max_trips_per_person": most, "unit": "trip" if most is None else "person_id"}
+    promise["protects"] = "trip" if most is None else protects
 
     for label in (None, "bikes"):
         expected = noisy_promise_text(promise, label, positive_only=positive_only)

@@ -15,10 +15,10 @@ import pytest
 
 import flowveil as fv
 from flowveil._app.files import TooLargeError
-from flowveil._compare import limits
-from flowveil._compare.limits import limited_row
 from flowveil._errors import FlowveilError, PromiseError, UnknownNameError, VerificationError
 from flowveil._processes import Worker
+from flowveil._study.cells import Call, Cell
+from flowveil._study.limits import Limits, limited_rows
 from tests.asked import ERRORS, Nowhere, Sums, break_down, end, fail, same
 
 ROOT = Path(__file__).parents[1]
@@ -99,13 +99,13 @@ def test_killed_in_a_call(apart):
 @pytest.mark.parametrize(
     ("how", "job", "note"), [(end, "exit", "last words"), (fail, "bug", "KeyError: 'x'")], ids=["death", "bug"]
 )
-def test_a_method_that_breaks_down_is_a_row(how, job, note, monkeypatch):
-    """A comparison tells what a worker said last, or what it raised."""
-    monkeypatch.setattr(limits, "method_row", partial(break_down, how))
+def test_a_method_that_breaks_down_is_a_row(how, job, note):
+    """A study tells what a worker said last, or what it raised, and goes on with the next call."""
+    cell = Cell("one", "trips", partial(break_down, how), [Call({"matrix": number}, job) for number in (0, 1)])
 
-    row = limited_row(None, job, 3600, None, lambda *_: None)
+    rows = [row for some in limited_rows(None, cell, Limits(), lambda *_: None) for row in some]
 
-    assert row == {"status": "failed", "note": note}
+    assert rows == [{"matrix": number, "status": "failed", "note": note} for number in (0, 1)]
 
 
 @pytest.mark.parametrize(

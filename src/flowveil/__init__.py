@@ -21,7 +21,6 @@ if "numba" not in _sys.modules:  # it would let a file of the current folder say
 
 if _typing.TYPE_CHECKING:
     from flowveil import synthetic, trajectories
-    from flowveil._compare import Comparison, compare
     from flowveil._describe import Description, describe
     from flowveil._errors import (
         DroppedRowsWarning,
@@ -53,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from flowveil._register import Register, register
     from flowveil._release import Frontier, Release, anonymize, frontier
     from flowveil._risk import Finding, Risk, risk
+    from flowveil._study import Comparison, Study, compare, reproduce, study
     from flowveil._trips import Layout, Trips, layouts, read_trips
     from flowveil._verify import Verification
 
@@ -60,7 +60,6 @@ if _typing.TYPE_CHECKING:
 else:
     # A name comes from its room when it is first used: what rooms build on takes a second to import.
     _NAMES = {
-        "_compare": ["Comparison", "compare"],
         "_describe": ["Description", "describe"],
         "_errors": [
             "DroppedRowsWarning",
@@ -92,6 +91,7 @@ else:
         "_register": ["Register", "register"],
         "_release": ["Frontier", "Release", "anonymize", "frontier"],
         "_risk": ["Finding", "Risk", "risk"],
+        "_study": ["Comparison", "Study", "compare", "reproduce", "study"],
         "_trips": ["Layout", "Trips", "layouts", "read_trips"],
         "_verify": ["Verification"],
     }
@@ -137,6 +137,7 @@ __all__ = [
     "Register",
     "Release",
     "Risk",
+    "Study",
     "Trips",
     "UnknownNameError",
     "Verification",
@@ -163,8 +164,10 @@ __all__ = [
     "reconstruct",
     "register",
     "report",
+    "reproduce",
     "risk",
     "sample",
+    "study",
     "synthetic",
     "trajectories",
     "verify",

@@ -45,9 +45,9 @@ class FlowveilError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        super().__init__(printable(message))
+        self.message = printable(message)
+        self.hint = printable(hint)
 
     def __str__(self) -> str:
         return "\nhint: ".join(self.with_keywords())
@@ -166,6 +166,13 @@ class LossWarning(FlowveilWarning):
     >>> issubclass(fv.LossWarning, UserWarning)
     True
     """
+
+
+def printable(text: str) -> str:
+    """Return text with question marks for what cannot be printed: a stranger's file may have words for terminals."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
 
 
 def warn(text: str, category: type[FlowveilWarning]) -> None:

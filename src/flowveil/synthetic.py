@@ -12,7 +12,9 @@ from flowveil._synthetic import (
     DEMO_TRIPS,
     PHONES_BBOX,
     City,
+    fold_days,
     phones,
+    split_zones,
     write_city,
     write_demo_city,
 )
@@ -24,7 +26,9 @@ __all__ = [
     "DEMO_TRIPS",
     "PHONES_BBOX",
     "City",
+    "fold_days",
     "phones",
+    "split_zones",
     "write_city",
     "write_demo_city",
 ]

@@ -1,5 +1,6 @@
 """Whole trajectories in which every user's path is identical to at least k-1 others'."""
 
+from flowveil._synthesis import SyntheticRelease, synthesize
 from flowveil._trajectories import (
     BASELINES,
     METHODS,
@@ -33,6 +34,7 @@ __all__ = [
     "Features",
     "Gap",
     "Grid",
+    "SyntheticRelease",
     "Trajectories",
     "TrajectoryEvaluation",
     "TrajectoryFrontier",
@@ -47,5 +49,6 @@ __all__ = [
     "make_grid",
     "read_release",
     "read_trajectories",
+    "synthesize",
     "verify",
 ]

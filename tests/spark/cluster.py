@@ -19,7 +19,8 @@ from tests.postgres import free_port
 from tests.waiting import wait_for
 
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # compiles little: no process lives for long
+# Compiles little, and does not verify the code of Spark anew: no process lives for long.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 ENVIRONMENT = {
     "SPARK_DAEMON_JAVA_OPTS": JAVA,
     "SPARK_LOCAL_IP": "127.0.0.1",

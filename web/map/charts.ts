@@ -166,6 +166,56 @@ export function bars(title: string, values: string[], amounts: number[], counted
 }
 
 // Points from low to high suppression, precision on a logarithmic axis; `chosen` is [suppressed, gbar] or null.
+export interface Beside {
+  title: string;
+  unit: string;
+  values: string[];
+  before: number[];
+  after: number[];
+}
+
+// The same numbers from the input and from the release, one pair of bars a row.
+export function beside({title, unit, values, before, after}: Beside): HTMLElement {
+  const width = CHART,
+    many = values.length > 12, // then a row is one line, and numbers are in the table
+    left = many ? 48 : 0,
+    row = many ? 22 : 42,
+    height = row * values.length + 28,
+    most = Math.max(...before, ...after, 0);
+  const picture = canvas(width, height, `${title}: before and after, ${unit}`);
+  const across = (amount: number) => (most > 0 ? (Math.max(amount, 0) / most) * (width - left - 90) : 0);
+  values.forEach((value, place) => {
+    const top = 24 + place * row;
+    picture.append(drawn('text', {x: 0, y: top + (many ? 12 : 8)}, value));
+    [before[place], after[place]].forEach((amount, which) => {
+      const y = top + (many ? 0 : 12) + which * (many ? 9 : 13);
+      const bar = drawn('rect', {
+        class: which ? 'bar-shape' : 'bar-before',
+        x: left,
+        y,
+        width: Math.max(across(amount), 0.5),
+        height: many ? 8 : 11,
+      });
+      bar.append(drawn('title', {}, `${value}, ${which ? 'after' : 'before'}: ${show(amount)} ${unit}`));
+      picture.append(bar);
+      if (!many) picture.append(drawn('text', {class: 'value', x: across(amount) + 5, y: y + 10}, compact(amount)));
+    });
+  });
+  picture.append(drawn('rect', {class: 'bar-before', x: 0, y: 0, width: 10, height: 8}));
+  picture.append(drawn('text', {class: 'value', x: 14, y: 8}, 'before'));
+  picture.append(drawn('rect', {class: 'bar-shape', x: 70, y: 0, width: 10, height: 8}));
+  picture.append(drawn('text', {class: 'value', x: 84, y: 8}, `after (${unit})`));
+  return chartCard(
+    title,
+    undefined,
+    picture,
+    table(
+      ['value', `before, ${unit}`, `after, ${unit}`],
+      values.map((value, place) => [value, show(before[place]), show(after[place])]),
+    ),
+  );
+}
+
 export function frontier(points: [number, number][], chosen: [number, number] | null): SVGElement {
   const width = CHART,
     height = 300,

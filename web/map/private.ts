@@ -1,6 +1,6 @@
 // What must not be published: before and after, exact metrics, the frontier, who is left out.
 
-import {bars, frontier} from './charts';
+import {bars, beside, frontier, type Beside} from './charts';
 import type {Explorer} from './explorer';
 import {FlowMap} from './flowmap';
 import {Scale} from './scale';
@@ -24,6 +24,7 @@ export interface Losses {
   chosen?: [number, number] | null;
   left_out?: {key: string; values: string[]; shares: number[]}[];
   risk?: Finding[];
+  questions?: {rows: [string, string][]; charts: Beside[]; note: string} | null;
 }
 
 interface Finding {
@@ -53,9 +54,32 @@ export function showPrivate(found: Losses, explorer: Explorer): FlowMap[] {
     columns.append(bars(`Trips left out by ${key}`, values, percent, '%', 'Share of the trips of each that are in no flow.'));
   }
   place.append(columns);
+  if (found.questions) place.append(questions(found.questions));
   if (found.risk?.length) place.append(risk(found.risk));
   for (const table of found.tables) place.append(metrics(table));
   return maps;
+}
+
+// What people ask of trips, answered from the input and from the release.
+function questions({rows, charts, note}: NonNullable<Losses['questions']>): HTMLElement {
+  return element(
+    'section',
+    {class: 'sub', id: 'questions'},
+    element('h3', {text: 'What people ask, before and after'}),
+    element('p', {class: 'note', text: note}),
+    element(
+      'table',
+      {class: 'figures'},
+      element(
+        'tbody',
+        {},
+        ...rows.map(([name, value]) =>
+          element('tr', {}, element('th', {scope: 'row', text: name}), element('td', {text: value, 'data-question': name})),
+        ),
+      ),
+    ),
+    element('div', {class: 'columns'}, ...charts.map(beside)),
+  );
 }
 
 function part(title: string, note: string, picture: Node): HTMLElement {

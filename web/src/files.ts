@@ -1,7 +1,7 @@
 /** What can be had of a release: the folder, its report, private files, other formats, the command line and Python. */
 
 import {download} from './api';
-import {choice, h, put} from './dom';
+import {choice, h, put, setOptions} from './dom';
 import type {Run, Store} from './state';
 import type {Work} from './work';
 
@@ -11,6 +11,8 @@ const FORMATS: Record<string, string> = {
   'flowmap-blue': 'flowmap.blue',
   omx: 'Open Matrix, for transport models',
   skmob: 'scikit-mobility',
+  movingpandas: 'MovingPandas',
+  gpx: 'GPX, for GPS software',
 };
 
 // What the page does not have, by the command that has it.
@@ -36,7 +38,7 @@ export function filesPanel(store: Store, work: Work, current: () => Run | undefi
   };
   const button = (text: string, use: (run: Run) => void, properties: Record<string, unknown> = {}) =>
     h('button', {type: 'button', ...properties, onclick: act(use)}, text);
-  const format = choice(store.state.about.formats.map((name) => [name, FORMATS[name] ?? name]), 'geojson', () => undefined);
+  const format = choice([], '', () => undefined);
   format.setAttribute('aria-label', 'Format');
   const report = button('Report', (run) => void download(`/api/releases/${run.job}/report`, 'report.html'), {id: 'report-page'});
   const privately = button(
@@ -71,7 +73,8 @@ export function filesPanel(store: Store, work: Work, current: () => Run | undefi
     put(command, run.command);
     put(python, run.python);
     report.hidden = !run.settings.report;
-    exports.hidden = run.kind === 'paths';
+    const formats = store.state.about.formats[run.kind === 'paths' ? 'trajectories' : 'flows'];
+    if (formats.length !== format.length) setOptions(format, formats.map((name) => [name, FORMATS[name] ?? name]), 'geojson');
     put(note, run.kind === 'noise' ? 'The same settings; noise is drawn anew each time, so the numbers differ.' : 'Both give the same bytes as the download.');
   });
   return h(

@@ -22,7 +22,7 @@ export interface About {
   endings: Record<'trips' | 'zones', string[]>;
   losses: string[];
   presets: Record<string, number>;
-  formats: string[];
+  formats: Record<'flows' | 'trajectories', string[]>;
   methods: Method[];
   noise: Method[];
 }

@@ -21,7 +21,7 @@ from flowveil._app.releases import add_exports, add_releases
 from flowveil._app.settings import Asked, Points, SettingError, Settings
 from flowveil._app.words import error_in_words
 from flowveil._errors import FlowveilError, InputError
-from flowveil._export import FORMATS
+from flowveil._export import formats_of
 from flowveil._folder import Json  # noqa: TC001  FastAPI reads annotations at run time
 from flowveil._methods import methods
 from flowveil._options import PRESETS
@@ -61,7 +61,7 @@ def make_api(folder: Path, upload_limit: int) -> tuple[FastAPI, Jobs]:
             "endings": ENDINGS,
             "losses": list(LOSSES),
             "presets": PRESETS,
-            "formats": list(FORMATS),
+            "formats": {content: formats_of(content) for content in ("flows", "trajectories")},
             "methods": [_describe(method) for method in methods() if method.promise == "k-anonymity"],
             "noise": [_describe(method) for method in methods() if method.name in _NOISE],
         }
@@ -101,6 +101,12 @@ def _add_errors(api: FastAPI) -> None:
     def refuse_body(_: Request, __: Exception) -> JSONResponse:
         return answer(400, "these settings cannot be read", "reload the page")
 
+    @api.exception_handler(OSError)
+    def refuse_to_keep(_: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, FileNotFoundError):  # while it was looked for, another request removed it
+            return answer(400, "this is gone", "start again")
+        return answer(400, f"the file cannot be kept: {getattr(error, 'strerror', error)}", "make room on the disk")
+
     @api.exception_handler(404)
     def refuse_path(_: Request, __: Exception) -> JSONResponse:
         return answer(404, "there is nothing here", "open the address that flowveil serve printed")
@@ -135,8 +141,6 @@ def _add_files(api: FastAPI, files: Files) -> None:
                 stored = incoming.finish()
         except ClientDisconnect:
             raise InputError("the upload was broken off", "give the file again") from None
-        except OSError as error:
-            raise InputError(f"the file cannot be kept: {error.strerror}", "make room on the disk") from None
         return {"id": stored.id, "name": stored.name, "bytes": stored.bytes}
 
     @api.post("/api/demo")

@@ -75,26 +75,23 @@ class Files:
         folder.mkdir(mode=0o700)
 
     def __getitem__(self, key: str) -> Stored:
-        if key not in self._stored:
+        stored = self._stored.get(key)
+        if stored is None:
             raise InputError("there is no such file", "give the file again: it may have been replaced")
-        return self._stored[key]
+        return stored
 
     def begin(self, name: str, kind: str) -> Upload:
         """Start to take a file."""
         if kind not in ENDINGS:
             raise InputError(f"there is no kind of file {kind!r}", "files are trips or zones")
-        if len(self._stored) >= _MOST_FILES:
+        if len(list(self._folder.iterdir())) >= _MOST_FILES:  # one folder a file, also of those that are on their way
             raise InputError("there are too many files", "remove one first")
         shown = shown_name(name)
         return Upload(self, shown, kind, ending_of(shown, kind))
 
     def remove(self, key: str) -> None:
         """Delete a file."""
-        stored = self[key]
-        shutil.rmtree(stored.path.parent, ignore_errors=True)
-        with self._lock:
-            del self._stored[key]
-            self._bytes -= stored.bytes
+        self._remove(self[key])
 
     def all(self) -> list[Stored]:
         """Return all files that are whole."""
@@ -102,8 +99,14 @@ class Files:
 
     def clear(self) -> None:
         """Delete all files."""
-        for key in list(self._stored):
-            self.remove(key)
+        for stored in self.all():
+            self._remove(stored)
+
+    def _remove(self, stored: Stored) -> None:
+        shutil.rmtree(stored.path.parent, ignore_errors=True)
+        with self._lock:
+            if self._stored.pop(stored.id, None) is not None:  # another request may have been faster
+                self._bytes -= stored.bytes
 
     def reserve(self, count: int) -> None:
         """Count bytes that are about to be written, or raise if they are too many."""

@@ -65,7 +65,7 @@ class Guard:
             return
         status, text, hint = refusal
         body = json.dumps({"error": text, "hint": hint}).encode()
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        headers = [(b"content-type", b"application/json")]  # closed at once, it would be lost while a body comes
         await send_guarded({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

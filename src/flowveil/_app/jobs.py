@@ -70,9 +70,10 @@ class Jobs:
         self._thread.start()
 
     def __getitem__(self, key: str) -> Job:
-        if key not in self._jobs:
+        job = self._jobs.get(key)
+        if job is None:
             raise InputError("there is no such job", "start it again")
-        return self._jobs[key]
+        return job
 
     def submit(self, kind: str, arguments: dict[str, Json]) -> Job:
         """Put a job at the end of the queue; a folder of None becomes the job's own."""
@@ -102,13 +103,16 @@ class Jobs:
         return job
 
     def clear(self) -> None:
-        """End and forget all jobs, with what they wrote."""
-        for key in list(self._jobs):
-            self.cancel(key)
+        """End and forget all jobs, with what they wrote and what the worker remembers of them."""
         with self._lock:
+            worker, idle = self._worker, True
             for job in self._jobs.values():
-                shutil.rmtree(job.folder, ignore_errors=True)
+                idle = idle and job.state != RUNNING
+                self._end(job, CANCELED)
+            self._kill()
             self._jobs.clear()
+        if worker is not None and idle:  # else whoever listens to it closes it
+            worker.close()
 
     def close(self) -> None:
         """Kill the worker and end."""
@@ -130,7 +134,12 @@ class Jobs:
                 if job.state != WAITING or self._closed:
                     continue
                 job.state, job.began = RUNNING, time.monotonic()
-                worker = self._start()
+                try:
+                    worker = self._start()
+                except OSError as error:  # no room for a process or its files
+                    job.error, job.hint = f"the work cannot be started: {error.strerror}", "end other programs"
+                    self._end(job, FAILED)
+                    continue
             self._follow(job, worker)
             if worker.exit_code is not None:
                 worker.close()

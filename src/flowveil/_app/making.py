@@ -12,7 +12,7 @@ import flowveil as fv
 from flowveil._app.checks import refuse_bombs
 from flowveil._app.words import in_words
 from flowveil._export import find_format
-from flowveil._folder import read_files
+from flowveil._folder import find_kind, read_files
 from flowveil._kinds import RECORDS
 from flowveil._report import make_map
 from flowveil._risk import QUICK
@@ -124,8 +124,9 @@ def draw(files: Files, folder: Path, name: str) -> None:
 def export(tell: Tell, release: str, to: str, folder: str) -> dict[str, Json]:
     """Write a release in a format of other tools."""
     tell(f"writing {to}")
-    form = find_format(to)
-    made = fv.export(release, to, Path(folder) / (to if form.files else f"flows{form.ending}"))
+    form, kind = find_format(to), find_kind(Path(release))
+    content = "flows" if kind is None else kind.tables[0].removesuffix(".parquet")
+    made = fv.export(release, to, Path(folder) / (to if form.files else f"{content}{form.ending}"))
     return {"flows": made.flows, "left_out": made.left_out}
 
 

@@ -12,8 +12,8 @@ from fastapi.responses import Response
 from flowveil._app.jobs import DONE
 from flowveil._app.making import RELEASE
 from flowveil._errors import InputError
-from flowveil._export import FORMATS
-from flowveil._folder import Json  # noqa: TC001  FastAPI reads annotations at run time
+from flowveil._export import FORMATS, check_format
+from flowveil._folder import Json, find_kind
 from flowveil._options import parse_choice
 
 if TYPE_CHECKING:
@@ -80,9 +80,11 @@ def add_exports(api: FastAPI, files: Files, jobs: Jobs) -> None:
 
     @api.post("/api/releases/{key}/export/{to}")
     def export(key: str, to: str) -> dict[str, Json]:
-        release = str(_done(jobs, key, "anonymize", "noise").folder / RELEASE)
+        release = _done(jobs, key, *_RELEASES).folder / RELEASE
         format_ = parse_choice(to, "format", FORMATS)
-        return jobs.submit("export", {"release": release, "to": format_, "folder": None}).about()
+        if (kind := find_kind(release)) is not None:
+            check_format(format_, kind)
+        return jobs.submit("export", {"release": str(release), "to": format_, "folder": None}).about()
 
     @api.get("/api/exports/{key}/zip")
     def exported(key: str) -> Response:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from flowveil._app.api import make_api
+from flowveil._app.connections import MOST_CONNECTIONS, Connection
 from flowveil._app.guard import Guard
 from flowveil._errors import InputError
 from flowveil._folder import scratch_folder
@@ -19,6 +20,8 @@ from flowveil._folder import scratch_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from fastapi import FastAPI
 
 HOST = "127.0.0.1"
 _TOKEN_BYTES = 32
@@ -31,25 +34,45 @@ def serve(port: int, upload_limit: int, *, open_browser: bool, tell: Callable[[s
     port: 0 for any that is free. upload_limit: bytes of all files that are kept at a time.
     """
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    with _ended_by_signals(), _listening(port) as listener, scratch_folder() as folder:
+    with _ended_by_signals() as caught, _listening(port) as listener, scratch_folder() as folder:
         number = listener.getsockname()[1]
         address = f"http://{HOST}:{number}/#token={token}"
         api, jobs = make_api(folder, upload_limit)
-        config = uvicorn.Config(
-            Guard(api, token, number),
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_PATIENCE,
-        )
         try:
             tell(address)
             if open_browser:
                 webbrowser.open(_page_that_leads_to(address, folder).as_uri())
-            uvicorn.Server(config).run(sockets=[listener])
+            _Server(configure(api, token, number), caught).run(sockets=[listener])
         finally:
             jobs.close()
+        if caught:
+            raise SystemExit(_code(caught[0]))
+
+
+class _Server(uvicorn.Server):
+    """Ends as well where a signal was caught and its exception lost: Python drops those raised in callbacks."""
+
+    def __init__(self, config: uvicorn.Config, caught: list[int]) -> None:
+        super().__init__(config)
+        self.caught = caught
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to end, which is asked several times a second."""
+        return bool(self.caught) or await super().on_tick(counter)
+
+
+def configure(api: FastAPI, token: str, port: int) -> uvicorn.Config:
+    """Return how the app is served: behind its guard, to clients that are given only so much time."""
+    return uvicorn.Config(
+        Guard(api, token, port),
+        http=Connection,
+        backlog=MOST_CONNECTIONS,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
 
 
 @contextmanager
@@ -67,19 +90,25 @@ def _listening(port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Turn signals that would end the process into an exception, so that everything is cleaned up."""
+def _ended_by_signals() -> Iterator[list[int]]:
+    """Turn signals that would end the process into an exception, so that everything is cleaned up; yield them."""
+    caught: list[int] = []
 
     def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
+        caught.append(number)
+        raise SystemExit(_code(number))
 
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {name: signal.signal(getattr(signal, name), leave) for name in names}
     try:
-        yield
+        yield caught
     finally:
         for name, handler in before.items():
             signal.signal(getattr(signal, name), handler)
+
+
+def _code(number: int) -> int:
+    return 128 + number
 
 
 def _page_that_leads_to(address: str, folder: Path) -> Path:

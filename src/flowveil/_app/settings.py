@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -126,7 +126,7 @@ class Settings(Placed):
     by: Text | None = None  # columns, with commas between them
     preset: Text | None = None
     k: Annotated[int, read_by(parse_k)] = DEFAULT_K
-    k_weight: Annotated[Literal["auto"] | float | None, read_by(parse_k_weight)] = None
+    k_weight: Annotated[float | str | None, read_by(parse_k_weight)] = None
     min_tiles: Annotated[int, read_by(parse_min_tiles)] = 1
     loss: Text = DEFAULT_LOSS
     max_suppression: Share = None

@@ -198,6 +198,11 @@ def anonymize(
         release = fv.anonymize(flows, engine=trips.engine, master=trips.master, register=register, **keywords, **said)
         doing("writing")
         folder = release.write(output, overwrite=overwrite, report=report, ground=ground, context=context)
+    _tell_of(release, flows, folder)
+
+
+def _tell_of(release: fv.Release, flows: fv.Flows, folder: Path) -> None:
+    """Say what was made, what is doubtful about it, and where it is."""
     for text in (*release.told, *register_notes(release)):
         note(text)
     for text in release.doubts:

@@ -5,67 +5,43 @@ from __future__ import annotations
 import os
 import traceback
 import warnings
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flowveil._cli import (
-    advise,
-    anonymize,
-    compare,
-    demo,
-    describe,
-    doctor,
-    evaluate,
-    export,
-    frontier,
-    layouts,
-    methods,
-    path_frontier,
-    query,
-    reconstruct,
-    register,
-    report,
-    risk,
-    sample,
-    serve,
-    trajectories,
-    trips,
-    verify,
-)
 from flowveil._cli.entry import show_version
 from flowveil._errors import FlowveilError, FlowveilWarning
 
-app = typer.Typer(
-    name="flowveil",
-    help="Publish mobility data safely: flows in which every traveler hides in a crowd.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("demo")(demo.demo)
-app.command("anonymize")(anonymize.anonymize)
-app.command("trips")(trips.trips)
-app.command("verify")(verify.verify)
-app.command("evaluate")(evaluate.evaluate)
-app.command("frontier")(frontier.frontier)
-app.command("compare")(compare.compare)
-app.command("reconstruct")(reconstruct.reconstruct)
-app.command("methods")(methods.methods)
-app.command("layouts")(layouts.layouts)
-app.command("describe")(describe.describe)
-app.command("doctor")(doctor.doctor)
-app.command("query")(query.query)
-app.command("report")(report.report)
-app.command("export")(export.export)
-app.command("register")(register.register)
-app.command("sample")(sample.sample)
-app.command("risk")(risk.risk)
-app.command("advise")(advise.advise)
-app.command("serve")(serve.serve)
-trajectories.app.command("frontier")(path_frontier.frontier)
-app.add_typer(trajectories.app)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+# In the order of the help. Each is a module of this room with a function of the same name.
+_COMMANDS = (
+    "demo",
+    "anonymize",
+    "trips",
+    "verify",
+    "evaluate",
+    "frontier",
+    "compare",
+    "study",
+    "reconstruct",
+    "methods",
+    "layouts",
+    "describe",
+    "doctor",
+    "query",
+    "report",
+    "export",
+    "register",
+    "sample",
+    "risk",
+    "advise",
+    "serve",
+    "trajectories",  # has commands of its own
+)
 # What typer raises on a bad command line: some versions take the class from click, others bring it with them.
 _BAD_USAGE: Any = typer.BadParameter.__mro__[2]  # Any: of one of two modules
 _INTERRUPTED = 130  # what shells expect after Ctrl-C
@@ -77,11 +53,37 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     _version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Publish mobility data safely: flows in which every traveler hides in a crowd."""
+
+
+def find_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the command line with the command that is called, or else with all: each takes long to import."""
+    return _build(tuple(name for name in _COMMANDS if name in arguments[:1]) or _COMMANDS)
+
+
+@cache
+def _build(names: tuple[str, ...]) -> typer.Typer:
+    """Return the command line with some commands."""
+    app = typer.Typer(
+        name="flowveil",
+        help="Publish mobility data safely: flows in which every traveler hides in a crowd.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_options)
+    for name in names:
+        module = import_module(f"flowveil._cli.{name}")
+        if name == "trajectories":
+            app.add_typer(module.app)
+            module.app.command("frontier")(import_module("flowveil._cli.path_frontier").frontier)
+            module.app.command("synthesize")(import_module("flowveil._cli.synthesize").synthesize)
+        else:
+            app.command(name)(getattr(module, name))
+    return app
 
 
 def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind of end
@@ -89,7 +91,7 @@ def run(arguments: list[str]) -> int:  # noqa: PLR0911  one return for each kind
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FlowveilWarning)  # commands tell them as notes
-            command = typer.main.get_command(app)
+            command = typer.main.get_command(find_app(arguments))
             code = command.main(args=arguments or ["--help"], prog_name="flowveil", standalone_mode=False)
     except FlowveilError as error:
         return _fail(error.message, error.hint, error.exit_code)

@@ -25,7 +25,8 @@ from flowveil._cli.options import (
     takes,
 )
 from flowveil._cli.terminal import note, print_json
-from flowveil._compare import (
+from flowveil._options import DEFAULT_K, Keywords, parse_epsilon, parse_k, parse_max_suppression
+from flowveil._study import (
     MOST_SECONDS,
     Row,
     check_target,
@@ -35,7 +36,6 @@ from flowveil._compare import (
     shown,
     write_comparison,
 )
-from flowveil._options import DEFAULT_K, Keywords, parse_epsilon, parse_k, parse_max_suppression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -22,10 +22,10 @@ from flowveil._cli.terminal import print_json, progress
 from flowveil._processes import cores
 
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<least>[\d.]+)(?:; extra == ['\"](?P<extra>\w+)['\"])?$")
-_NO_USE = {"all", "lint", "test"}  # extras that are others together, or for developers
+_NO_USE = {"all", "docs", "lint", "test"}  # extras that are others together, or for developers
 _TOOLS = {
-    "java": (("java",), "--engine spark needs Java 17 or newer: install a JRE"),
-    "chromium": (("chromium", "chromium-browser", "google-chrome"), "only the tests of flowveil itself need it"),
+    "java": (("java",), 17, "--engine spark needs Java 17 or newer: install a JRE"),
+    "chromium": (("chromium", "chromium-browser", "google-chrome"), 0, "only the tests of flowveil itself need it"),
 }
 _GIGABYTE = 1e9
 _LEAST_FREE = 1e9  # bytes of a temporary folder below which a million trips may not fit
@@ -94,10 +94,11 @@ def _numbers(version: str) -> list[int]:
 def _tools() -> list[Finding]:
     """Return which programs are there that some options start."""
     findings = []
-    for what, (names, hint) in _TOOLS.items():
+    for what, (names, least, hint) in _TOOLS.items():
         path = next(filter(None, map(shutil.which, names)), None)
         told = "not found" if path is None else _version_of(path)
-        findings.append(Finding(what, path is not None, False, told, hint))
+        is_well = path is not None and (_numbers(told) or [0])[0] >= least
+        findings.append(Finding(what, is_well, False, told, hint))
     return findings
 
 

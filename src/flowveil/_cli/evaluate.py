@@ -8,7 +8,7 @@ import typer
 
 import flowveil as fv
 from flowveil._cli import options
-from flowveil._cli.figures import print_figures
+from flowveil._cli.figures import print_answers, print_figures
 from flowveil._cli.options import WHOLE, number
 from flowveil._cli.terminal import print_json, progress
 from flowveil._folder import read_manifest
@@ -37,6 +37,14 @@ def evaluate(
     tiles: Annotated[
         str | None, typer.Option(help="Count tiles of the tree (the default), or all tiles of an area: tree or all.")
     ] = None,
+    each: Annotated[bool, typer.Option("--each", help="Also a row for each step of time and group.")] = False,
+    stops: Annotated[str | None, typer.Option(metavar="LON,LAT,...", help="Of noise: columns of stops.")] = None,
+    frames: Annotated[str | None, typer.Option(metavar="NAME=H-H,...", help="Of noise: frames of the day.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="Whose clock frames and paths go by (default UTC).")] = None,
+    questions: Annotated[
+        bool,
+        typer.Option("--questions", help="In place of metrics: what people ask, before and after, about --zones."),
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure what a release of any kind lost against the input it was made from. The figures are private."""
@@ -56,8 +64,16 @@ def evaluate(
             k=k,
             k_weight=k_weight,
             tiles=tiles,
+            stops=stops,
+            frames=frames,
+            timezone=timezone,
+            each=each,
+            questions=questions,
         )
     if as_json:
         print_json(figures)
+        return
+    if questions:
+        print_answers(figures)
         return
     print_figures(kind, figures)

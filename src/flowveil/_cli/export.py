@@ -26,5 +26,5 @@ def export(
         note(
             f"{exported.left_out:,} flows were left out: an end of theirs has no place on the map, which {to} asks for"
         )
-    what = "sample" if find_kind(find_release(folder)) is Kind.TRAJECTORIES else "flow"
+    what = "sample" if find_kind(find_release(folder)) in {Kind.TRAJECTORIES, Kind.SYNTHETIC} else "flow"
     typer.echo(f"wrote {count(exported.flows, what)} to {exported.path}")

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from flowveil._matrices import NoisyRelease
 
 
+def _bound(text: str) -> str:
+    """Return a bound as it was typed, if it is one."""
+    parse_bound(text)
+    return text
+
+
 @dataclass(frozen=True)
 class NoiseOptions:
     """What is asked of a method that adds noise."""
@@ -28,12 +34,26 @@ class NoiseOptions:
         ),
     ] = None
     max_trips_per_person: Annotated[
-        int | None,
+        str | None,
         number(
-            parse=parse_bound,
-            metavar=WHOLE,
-            help="With --epsilon and --unit: trips of a person that count, drawn at random.",
+            parse=_bound,
+            metavar="N|auto",
+            help="With --epsilon and --unit: trips of a person that count, drawn at random; auto chooses privately.",
         ),
+    ] = None
+    protect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHAT",
+            help="With --epsilon: trip, person, person-day, person-week, person-month, or window:N steps in a row.",
+        ),
+    ] = None
+    persons: Annotated[
+        bool, typer.Option("--persons", help="With --epsilon and --unit: count persons beside trips, too.")
+    ] = False
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=VALUE,...", help="With --epsilon: the values of a column of --by; once for each."),
     ] = None
     cells: Annotated[
         int | None,
@@ -57,10 +77,14 @@ class NoiseOptions:
 
 def summary(release: NoisyRelease) -> str:
     """Say what a release with noise holds; nothing of it is private."""
-    unit = release.manifest["promise"]["unit"]
-    crowd = "one trip" if unit == "trip" else f"one value of {unit}"
+    promise = release.manifest["promise"]
+    bound = (
+        ""
+        if promise["max_trips_per_person"] is None
+        else f"; trips that count of each: {promise['max_trips_per_person']:,}"
+    )
     return (
         f"{len(release.counts):,} boxes with noise, {int(release.counts.sum()):,} trips in all (noisy)\n"
-        f"epsilon = {release.manifest['promise']['epsilon']:g} protects {crowd}\n"
+        f"epsilon = {promise['epsilon']:g}: {promise['neighbours']}{bound}\n"
         f"promise: {release.manifest['promise_text']}"
     )

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, cast, get_type_hints
 
 import typer
 
@@ -96,8 +96,8 @@ KWeight = Annotated[
     number(
         "--k-weight",
         parse=parse_k_weight,
-        metavar="N|auto",
-        help="Fewest people represented by a flow; auto: k times the mean.",
+        metavar="N|auto|Nx",
+        help="Fewest people represented by a flow; auto: k times the mean; 10x: ten times.",
     ),
 ]
 MinTiles = Annotated[int, number(parse=parse_min_tiles, metavar=WHOLE, help="Fewest tiles of both ends of a flow.")]
@@ -116,12 +116,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value and n
 
 
 @dataclass(frozen=True, kw_only=True)
-class WrittenOptions:
-    """How the trips are written, where it is not to be found out."""
+class ValueOptions:
+    """How the values of an input are written, where it is not to be found out."""
 
-    layout: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What its columns are; see flowveil layouts ('' for none).")
-    ] = None
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of text files, e.g. cp1252 (default: UTF-8, or found out).")
     ] = None
@@ -129,10 +126,20 @@ class WrittenOptions:
         str | None, typer.Option(metavar="SIGN", help="Sign before decimals: , or . (degrees are read either way).")
     ] = None
     time_format: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M', or unix-ms.")
+        str | None,
+        typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M' or the like, unix-ms, excel."),
     ] = None
     input_crs: Annotated[
         str | None, typer.Option(metavar="CRS", help="CRS of coordinates that are not degrees, e.g. EPSG:2154.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenOptions(ValueOptions):
+    """How trips are written, where it is not to be found out."""
+
+    layout: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What its columns are; see flowveil layouts ('' for none).")
     ] = None
     matrices: Annotated[str | None, typer.Option(metavar="NAME,...", help="Which matrices of an Open Matrix file.")] = (
         None
@@ -207,7 +214,7 @@ class TripOptions(WrittenOptions):
         watch: Callable[[int, int | None], None] | None = None,
         *,
         k: int | None = None,
-        k_weight: float | Literal["auto"] | None = None,
+        k_weight: float | str | None = None,
     ) -> fv.Flows:
         """Read and count the trips; tell what was dropped. With k, persons stay on the cluster."""
         flows = fv.build_flows(

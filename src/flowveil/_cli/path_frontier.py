@@ -15,7 +15,7 @@ from flowveil._cli.trajectories import CutOptions, SampleOptions
 from flowveil._errors import InputError
 from flowveil._folder import check_file, private_file
 from flowveil._options import Keywords, parse_support, parse_users
-from flowveil._trajectories import DEFAULT_POINTS, GATHER, parse_grouping, parse_path_points
+from flowveil._trajectories import DEFAULT_POINTS, GATHER, parse_frontier, parse_path_points
 
 
 @takes(SampleOptions, CutOptions)
@@ -52,7 +52,7 @@ def frontier(
         "min_support": min_support,
         "memory": samples.memory,
     }
-    parse_grouping(k, complete_support=True, **keywords)
+    parse_frontier(k, **keywords)
     with progress() as doing:
         doing("reading")
         curve = paths.frontier(samples.read(cut), k, points=points, tell=doing, **keywords)

@@ -28,6 +28,16 @@ def query(
     place_bbox: Annotated[
         list[str] | None, typer.Option(metavar=f"NAME={_BOX}", help="A place of the manifest, e.g. a frame of the day.")
     ] = None,
+    origin_zones: Annotated[
+        str | None, typer.Option(metavar="ID,ID", help="Trips that start in these zones, of a release about zones.")
+    ] = None,
+    destination_zones: Annotated[
+        str | None, typer.Option(metavar="ID,ID", help="Trips that end in these zones.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Trips of this step of time or group, e.g. time=8; once for each."),
+    ] = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -38,18 +48,29 @@ def query(
 ) -> None:
     """Estimate the trips between boxes from a release with noise, with a range for the truth."""
     if against is not None:
-        if any((origin_bbox, destination_bbox, stop_bbox, place_bbox)):
+        if any((origin_bbox, destination_bbox, stop_bbox, place_bbox, origin_zones, destination_zones, at)):
             raise InputError("--against measures many queries, not one", "leave out the boxes, or --against")
         _measure(folder, against, as_json=as_json)
         return
-    answer = ask(folder, origin=origin_bbox, destination=destination_bbox, stops=stop_bbox, places=place_bbox)
+    answer = ask(
+        folder,
+        origin=origin_bbox,
+        destination=destination_bbox,
+        stops=stop_bbox,
+        places=place_bbox,
+        origin_zones=origin_zones,
+        destination_zones=destination_zones,
+        at=at,
+    )
     if as_json:
         print_json(asdict(answer) | {"warning": answer.warning})
         return
     if not answer.boxes:
         typer.echo(answer.warning)
         return
-    typer.echo(f"about {show(answer.estimate)} trips, between {show(answer.low)} and {show(answer.high)}")
+    typer.echo(f"about {show(answer.estimate)} trips, likely {show(answer.likely_low)} to {show(answer.likely_high)}")
+    typer.echo(f"surely between {show(answer.low)} and {show(answer.high)}, but for noise beyond 95 %")
+    typer.echo(f"noise {show(answer.noise)}, unevenness inside boxes {show(answer.unevenness)} (standard deviations)")
     typer.echo(f"{answer.partial:.0%} of the answer is from boxes that the query covers in part.")
     typer.echo(answer.meaning)
     if answer.warning is not None:

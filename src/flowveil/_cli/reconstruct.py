@@ -44,7 +44,10 @@ def reconstruct(
         note(text)
     if "left_out" in estimate.flows.column_names:
         missing = float(estimate.flows["left_out"].to_numpy().sum())
-        note(f"left_out is an estimate of trips that were left out: {missing:,.0f} between the zones")
+        note(
+            f"left_out is an estimate of trips that were left out, {missing:,.0f} in all: for each pair as likely too "
+            "high as too low. It does not add up: where such trips are rare, no pair has one"
+        )
     if output is None:
         typer.echo(" ".join(estimate.flows.column_names))
         busiest = estimate.flows.sort_by([("trips", "descending")]).slice(0, _SHOWN)

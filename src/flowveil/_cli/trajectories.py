@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from flowveil import trajectories as paths
-from flowveil._cli.figures import print_nested
+from flowveil._cli.figures import print_measures, print_nested
 from flowveil._cli.options import (
     NUMBER,
     WHOLE,
@@ -25,6 +25,7 @@ from flowveil._cli.options import (
     RegisterFile,
     ReleaseFolder,
     Report,
+    ValueOptions,
     Where,
     given,
     number,
@@ -34,9 +35,10 @@ from flowveil._cli.options import (
 from flowveil._cli.terminal import note, print_json, progress
 from flowveil._engine import DUCKDB, check_engine, describe_input
 from flowveil._errors import InputError
-from flowveil._folder import check_file, check_target, find_target, private_file
+from flowveil._folder import Kind, check_file, check_target, find_kind, find_release, find_target, private_file
 from flowveil._options import AUTO, Keywords, parse_description, parse_max_suppression, parse_support, parse_users
 from flowveil._report import check_ground
+from flowveil._synthesis import evaluate_synthetic
 from flowveil._trajectories import (
     DEFAULT_CAPS,
     DEFAULT_WEIGHTS,
@@ -61,13 +63,13 @@ OverwritePlots = Annotated[bool, typer.Option("--overwrite", help="Replace plots
 
 app = typer.Typer(
     name="trajectories",
-    help="Publish whole trajectories that at least k users share.",
+    help="Publish whole trajectories that at least k users share, or synthetic ones.",
     rich_markup_mode=None,
 )
 
 
 @dataclass(frozen=True)
-class SampleOptions:
+class SampleOptions(ValueOptions):
     """Which samples, and the grid they are put on."""
 
     source: Annotated[
@@ -112,6 +114,7 @@ class SampleOptions:
             memory=self.memory,
             cut_into=cut.cut_into if cut else None,
             timezone=cut.timezone if cut else None,
+            **{item.name: getattr(self, item.name) for item in fields(ValueOptions)},
         )
         for text in trajectories.notes:
             note(text)
@@ -284,7 +287,9 @@ def gap(
         pictures = gaps.pictures() if plots else {}
         if features:
             parts = paths.features(data, min(parse_ks(k)), within=within, tell=doing)
-            figures["features"] = parts.figures()
+            measured = parts.figures()
+            figures["features"] = {name: value for name, value in measured.items() if name != "units"}
+            figures["units"] = {**gaps.figures()["units"], **measured["units"]}
             pictures |= parts.pictures() if plots else {}
     _draw(plots, pictures, overwrite=overwrite)
     _tell(figures, as_json)
@@ -303,6 +308,15 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Measure accuracy, utility and unicity of a release against its input. The figures are private."""
+    if find_kind(find_release(folder)) is Kind.SYNTHETIC:
+        if plots is not None or timezone != "UTC":
+            raise InputError(
+                "synthetic trajectories are measured without plots, in the time zone that they were drawn in",
+                "leave out --plots and --timezone",
+            )
+        measured_paths = evaluate_synthetic(folder, against, columns=columns, where=where, towers=towers)
+        print_json(measured_paths) if as_json else print_measures(measured_paths)
+        return
     _check_plots(plots, paths.TrajectoryEvaluation.PICTURES, overwrite=overwrite)
     with progress() as doing:
         doing("measuring")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import flowveil as fv
-from flowveil._cli.options import NUMBER, AsJson, Columns, OverwriteFile, Where, number
+from flowveil._cli.options import NUMBER, AsJson, Columns, OverwriteFile, ValueOptions, Where, given, number, takes
 from flowveil._cli.terminal import count, note, print_json, progress
 from flowveil._fixes import AUTO, RULES
 from flowveil._options import parse_max_unusable
@@ -18,7 +18,9 @@ _Towers = Annotated[
 ]
 
 
+@takes(ValueOptions)
 def trips(
+    written: ValueOptions,
     source: Annotated[
         str,
         typer.Argument(
@@ -63,6 +65,7 @@ def trips(
             stops_file=stops_file,
             columns=columns,
             where=where,
+            **given(written),
             max_unusable=max_unusable,
             memory=memory,
             overwrite=overwrite,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from flowveil._describe.figures import Figures, measure
+from flowveil._describe.figures import Figures, find_totals, measure
 from flowveil._engine import Request, describe_source, find_zones, look_at_clock
 from flowveil._errors import DroppedRowsWarning, ImplausiblePlacesWarning, InputError
 from flowveil._flows import build_flows
@@ -119,7 +119,9 @@ def describe(
         usable=None if flows is None else flows.provenance.rows - sum(flows.provenance.dropped.values()),
         dropped={} if flows is None else flows.provenance.dropped,
         outside_bbox=0 if flows is None else flows.provenance.outside_bbox,
-        notes=table.notes if flows is None else (*flows.provenance.notes, *flows.provenance.doubts),
+        notes=table.notes
+        if flows is None
+        else (*flows.provenance.notes, *flows.provenance.doubts, *(_totals(flows) if zones is None else [])),
         figures=None if flows is None else measure(flows, asked),
         problem=None if problem is None else problem.with_keywords()[0],
         hint=None if problem is None else problem.hint,
@@ -150,6 +152,17 @@ def _count(
     if named is None:
         return f"tiles of {flows.places.settings()['grid']}", flows
     return "zones" if zones is not None else "zones that the trips name", flows
+
+
+def _totals(flows: Flows) -> list[str]:
+    """Return a note on each zone that is a sum of all others: a row or column of totals."""
+    if not flows.places.by_zone:
+        return []
+    return [
+        f"zone {name!r} looks like a total: its trips are those of all other zones, and count twice here;"
+        " it is dropped where --zones lists the real ones"
+        for name in find_totals(flows)
+    ]
 
 
 def _request(trips: Trips, names: Sequence[str]) -> Request:

@@ -59,6 +59,21 @@ def measure(flows: Flows, ks: Sequence[int]) -> Figures:
     )
 
 
+def find_totals(flows: Flows) -> list[str]:
+    """Return areas that are no places but sums: from (or to) each go the trips of all others together, end by end."""
+    totals: dict[str, None] = {}
+    sides = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
+    for (tree, own), (_, other) in (sides, sides[::-1]):
+        used, place = np.unique(own, return_inverse=True)
+        by_end = np.bincount(other, flows.trips)
+        for number in np.flatnonzero(2 * np.bincount(place, flows.trips) == flows.total).tolist():
+            inside = place == number
+            alone = np.bincount(other[inside], flows.trips[inside], minlength=len(by_end))
+            if len(used) > 2 and (2 * alone == by_end).all():  # of two, each is the sum of the other
+                totals[flows.places.ids(tree, used[[number]])[0].partition("=")[2]] = None
+    return list(totals)
+
+
 def _trips_made(flows: Flows) -> IntArray | None:
     """Return the trips of each person; None where persons are not known."""
     people = flows.people

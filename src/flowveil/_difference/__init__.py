@@ -2,6 +2,7 @@
 
 from flowveil._difference.atoms import Atoms, make_atoms
 from flowveil._difference.exposed import find_exposed, withhold_exposing
+from flowveil._difference.implied import find_implied
 from flowveil._difference.jointly import Leak, find_leaks
 
-__all__ = ["Atoms", "Leak", "find_exposed", "find_leaks", "make_atoms", "withhold_exposing"]
+__all__ = ["Atoms", "Leak", "find_exposed", "find_implied", "find_leaks", "make_atoms", "withhold_exposing"]

@@ -6,16 +6,17 @@ from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
 from flowveil._engine.known_ids import names_any
-from flowveil._engine.marking import MarkedRows, read_marked
+from flowveil._engine.marking import KeyedRows, LocatedRows, MarkedRows, read_located, read_marked
 from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
-from flowveil._engine.points import PointCounts, count_points
+from flowveil._engine.points import OUT_OF_GROUPS, OUT_OF_PERIOD, Division, PointCounts, count_points
 from flowveil._engine.reading import Reading, ReadingOptions, parse_reading
 from flowveil._engine.rows import LESS_THAN_HALF, Request
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
 from flowveil._engine.sorted_samples import SortedSamples, UserSamples, sort_samples
 from flowveil._engine.source import (
+    FILENAME,
     Derived,
     FileSource,
     QuerySource,
@@ -24,13 +25,17 @@ from flowveil._engine.source import (
     TableSource,
     fingerprint,
     open_source,
+    with_file_names,
 )
 from flowveil._engine.spark_crowds import Cluster
 from flowveil._engine.survey import Clock, describe_source, find_zones, look_at_clock
 
 __all__ = [
     "DUCKDB",
+    "FILENAME",
     "LESS_THAN_HALF",
+    "OUT_OF_GROUPS",
+    "OUT_OF_PERIOD",
     "SAMPLE_COLUMNS",
     "SPARK",
     "WEIGHT_UNIT",
@@ -39,8 +44,11 @@ __all__ = [
     "Cluster",
     "Condition",
     "Derived",
+    "Division",
     "FileSource",
+    "KeyedRows",
     "Labels",
+    "LocatedRows",
     "MarkedRows",
     "Nodes",
     "PointCounts",
@@ -70,10 +78,12 @@ __all__ = [
     "names_any",
     "open_source",
     "parse_reading",
+    "read_located",
     "read_marked",
     "read_points",
     "read_samples",
     "scan",
     "sort_samples",
+    "with_file_names",
     "without_errors",
 ]

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from flowveil._engine.cab_files import CABS, cabs_sql
+from flowveil._engine.cab_files import CAB_FORMATS, cabs_sql
 from flowveil._engine.cloud import cloud_dataset
 from flowveil._engine.csv_files import csv_options
 from flowveil._engine.database import query_reader, query_schema
 from flowveil._engine.shaping import identifier, literal, shaped
-from flowveil._engine.source import CloudSource, FileSource, QuerySource, Source, StreamSource, TableSource
+from flowveil._engine.source import (
+    FILENAME,
+    FILENAME_SQL,
+    CloudSource,
+    FileSource,
+    QuerySource,
+    Source,
+    StreamSource,
+    TableSource,
+)
 from flowveil._errors import FlowveilError, InputError
 from flowveil._folder import scratch_folder
 
@@ -33,6 +43,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 _DUCKDB_SHARE = 0.75  # of the memory allowed; the rest is for rows on their way and the arrays they become
 _LEAST = 64e6  # bytes that DuckDB needs to work at all
 _SEPARATORS = ",;\t|"
+_INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C while Python waits for an answer
 _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quote may be a person or a place
 
 
@@ -54,6 +65,12 @@ def connection(source: Source, memory: int | None = None) -> Iterator[duckdb.Duc
             if memory is not None:
                 con.execute(f"SET memory_limit = '{_DUCKDB_SHARE * memory / 1000:.0f}KB'")
             yield con
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except RuntimeError as error:
+            if str(error) == _INTERRUPTED:
+                raise KeyboardInterrupt from None
+            raise
         except duckdb.Error as error:
             if "Out of Memory Error" in str(error):  # also where one query reads from another
                 raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
@@ -109,8 +126,8 @@ def make_room(con: duckdb.DuckDBPyConnection, memory: int, arrays: float) -> Non
 
 def column_names(source: Source) -> tuple[str, ...]:
     """Return the columns of a source."""
-    if (names := _names_of_table(source)) is not None:
-        return names
+    if (known := _known_names(source)) is not None:
+        return known
     with connection(source) as con:
         names = tuple(types(con, source))
     if _is_csv(source) and len(names) == 1 and (marks := [mark for mark in _SEPARATORS if mark in names[0]]):
@@ -121,12 +138,25 @@ def column_names(source: Source) -> tuple[str, ...]:
     return names
 
 
-def _names_of_table(source: Source) -> tuple[str, ...] | None:
-    """Return the columns of a table in memory as DuckDB would name them; None if that is to be asked: it is slower."""
-    if not isinstance(source, TableSource) or source.wide is not None or source.derived:
+def _known_names(source: Source) -> tuple[str, ...] | None:
+    """Return the columns of a table or a Parquet file as DuckDB would name them; None if that is to be asked.
+
+    Asking takes longer: a connection has to be made.
+    """
+    if source.wide is not None or source.derived or not isinstance(source, TableSource | FileSource):
         return None
-    names = tuple(source.table.column_names)
-    return names if all(names) and len({name.casefold() for name in names}) == len(names) > 0 else None
+    names = source.table.column_names if isinstance(source, TableSource) else _names_of_file(source)
+    return tuple(names) if all(names) and len({name.casefold() for name in names}) == len(names) > 0 else None
+
+
+def _names_of_file(source: FileSource) -> list[str]:
+    """Return the columns of a single Parquet file; none where folders may be columns, or where it cannot be read."""
+    if source.format != "parquet" or source.named or len(source.files) != 1 or "=" in source.files[0]:
+        return []
+    with suppress(pa.ArrowException, OSError, ValueError):  # DuckDB says what is wrong
+        names: list[str] = pq.read_schema(source.files[0]).names
+        return names
+    return []
 
 
 def first_rows(source: Source, most: int) -> pa.Table:
@@ -167,16 +197,23 @@ def _unshaped(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[s
         con.register("input_table", _arrow(source))
         of_text = source.kinds if isinstance(source, StreamSource) else None
         return "input_table" if of_text is None else f"({_typed(of_text, text)})"
+    if source.format in CAB_FORMATS:
+        return cabs_sql(source.format, _names(source))
+    table = _scan(source, text)
+    return f"(SELECT * REPLACE ({FILENAME_SQL} AS {FILENAME}) FROM {table})" if source.named else table
+
+
+def _scan(source: FileSource, text: Collection[str]) -> str:
+    """Return SQL that reads Parquet or CSV files, with the path of each row's file where it is asked for."""
+    more = ", filename = true" if source.named else ""
     if source.format == "parquet":
-        return f"read_parquet({_names(source)}, union_by_name = true)"
-    if source.format == CABS:
-        return cabs_sql(_names(source))
+        return f"read_parquet({_names(source)}, union_by_name = true{more})"
     if source.wide is not None:
         return f"read_csv({_names(source)}, {csv_options(source.files)}, all_varchar = true)"
-    made = {column.name for column in source.derived}
-    kinds = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text) - made))
-    types_given = f", types = {{{kinds}}}" if kinds else ""
-    return f"read_csv({_names(source)}, {csv_options(source.files)}{types_given})"
+    made = {column.name for column in source.derived} | ({FILENAME} if source.named else set())
+    if kinds := ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text) - made)):
+        more += f", types = {{{kinds}}}"
+    return f"read_csv({_names(source)}, {csv_options(source.files)}{more})"
 
 
 def _names(source: FileSource) -> str:

@@ -60,13 +60,14 @@ def key_columns(request: Request) -> list[str]:
 
 
 def key_schema(request: Request) -> pa.Schema:
-    """Return the columns of `key_batches`: keys, then person, trips, weight and marks, each if it was asked for."""
+    """Return the columns of `key_batches`: keys, then person, trips, weight, marks and coordinates, if asked for."""
     kinds: dict[str, pa.DataType] = {"time": pa.int64(), "origin": pa.uint64(), "destination": pa.uint64()}
     columns = [(name, kinds.get(name, pa.string())) for name in key_columns(request)]
     asked = {"person": request.unit, "trips": request.count, "weight": request.weight}
     others: dict[str, pa.DataType] = {"person": pa.string(), "trips": pa.int64(), "weight": pa.int64()}
     marks: list[tuple[str, pa.DataType]] = [("mark", pa.uint64()), ("owner", pa.uint64())] if request.secret else []
     marks += [("stamp", pa.int64()), ("stamp_aware", pa.bool_())] if request.stamp else []
+    marks += [(name, pa.float64()) for name in request.columns] if request.located else []
     return pa.schema([*columns, *((name, others[name]) for name, column in asked.items() if column), *marks])
 
 

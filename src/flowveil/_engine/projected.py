@@ -23,16 +23,16 @@ _mine = threading.local()  # a transformer serves one thread
 _workers = ThreadPoolExecutor(2, "degrees")
 
 
-def degrees_sql(con: duckdb.DuckDBPyConnection, crs: str, places: list[str], rows: str) -> str:
-    """Return SQL for rows whose NAME_lon and NAME_lat are x and y of a CRS, with degrees of WGS 84 in their place."""
+def degrees_sql(con: duckdb.DuckDBPyConnection, crs: str, places: list[tuple[str, str]], rows: str) -> str:
+    """Return SQL for rows with x and y of a CRS in these pairs of columns, with degrees of WGS 84 in their place."""
     # DuckDB wants to see the number of parameters, and no annotations.
     functions = {_LON: lambda x, y: _ask(crs, x, y)[0], _LAT: lambda x, y: _ask(crs, x, y)[1]}
     for name, function in functions.items():
         con.create_function(name, function, ["DOUBLE", "DOUBLE"], "DOUBLE", type=PythonUDFType.ARROW)
     changed = ", ".join(
-        f"{function}({place}_lon, {place}_lat) AS {place}_{end}"
-        for place in places
-        for function, end in ((_LON, "lon"), (_LAT, "lat"))
+        f"{function}({lon}, {lat}) AS {column}"
+        for lon, lat in places
+        for function, column in ((_LON, lon), (_LAT, lat))
     )
     return f"SELECT * REPLACE ({changed}) FROM ({rows})"
 

@@ -13,7 +13,8 @@ from flowveil._errors import InputError
 from flowveil._options import parse_choice, parse_names, parse_text
 
 UNIX = {"unix": 1_000_000, "unix-ms": 1_000, "unix-us": 1, "unix-ns": 0}  # microseconds of one; 0: a thousandth
-_TIME_HINT = "write it like strptime, e.g. '%d/%m/%Y %H:%M', or unix, unix-ms, unix-us or unix-ns"
+EXCEL = "excel"  # days since 30 December 1899, as spreadsheets count
+_TIME_HINT = "write it like strptime, e.g. '%d/%m/%Y %H:%M', or unix, unix-ms, unix-us, unix-ns or excel"
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -34,7 +35,7 @@ class Reading:
     layout: str | None = None
     encoding: str | None = None  # of text files, as Python calls it
     decimal: str | None = None  # "," or "."
-    time_format: str | None = None  # as strptime has it, or one of UNIX
+    time_format: str | None = None  # as strptime has it, one of UNIX, or EXCEL
     input_crs: str | None = None  # of coordinates; degrees of WGS 84 without it
     matrices: str | None = None  # which matrices of an Open Matrix file, with commas between them
 
@@ -68,7 +69,7 @@ def parse_reading(options: ReadingOptions) -> Reading:
 def find_crs(text: str) -> pyproj.CRS:
     """Return the CRS of coordinates on a map, or raise."""
     try:
-        crs = pyproj.CRS.from_user_input(text)
+        crs = pyproj.CRS.from_user_input(parse_text(text, "input_crs", "EPSG:2154"))
     except pyproj.exceptions.ProjError:
         raise InputError(f"there is no CRS {text!r}", "name the CRS of the trips, e.g. --input-crs EPSG:2154") from None
     if not (crs.is_geographic or crs.is_projected):
@@ -85,7 +86,7 @@ def _check_encoding(name: str) -> None:
 
 
 def _check_time_format(text: str) -> None:
-    if text in UNIX:
+    if text in UNIX or text == EXCEL:
         return
     problem = None if "%" in text else "it has no %"
     if problem is None:

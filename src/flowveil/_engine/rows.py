@@ -47,6 +47,7 @@ class Request:
     nowhere: str = "out of reach of the grid"  # why a place with coordinates has no tile
     stamp: str | None = None  # column of time that rows are marked by, whether time is cut or not
     secret: bytes | None = None  # what rows and persons are marked with, where marks are wanted
+    located: bool = False  # coordinates are wanted beside keys
 
     @property
     def by_zone(self) -> bool:
@@ -95,7 +96,8 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     condition = f" WHERE ({request.where})" if request.where else ""
     rows = f"SELECT {', '.join(parts)} FROM {table}{condition}"
     if reading.input_crs is not None and not request.by_zone:
-        places = [name.removesuffix("_lon") for name in request.columns if name.endswith("_lon")]
+        ends = [name.removesuffix("_lon") for name in request.columns if name.endswith("_lon")]
+        places = [(f"{end}_lon", f"{end}_lat") for end in ends]
         rows = degrees_sql(con, reading.input_crs, places, rows)
     return f"SELECT * REPLACE ({_person('unit')} AS unit) FROM ({rows})" if request.unit else rows
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._engine.duckdb import connection, relation, types
-from flowveil._engine.moments import aware_sql, moment_sql
-from flowveil._engine.rows import _person, _text, _with_types
+from flowveil._engine.projected import degrees_sql
+from flowveil._engine.reading import Reading
+from flowveil._engine.rows import _number, _person, _text, _trimmed, _with_types
 from flowveil._engine.shaping import identifier
+from flowveil._engine.times import clock_error_sql, time_sql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from flowveil._engine.source import Source
 
 SAMPLE_COLUMNS = ("user", "lon", "lat", "time")
+_CLOCK_ERROR = "time before 1970 or after 2037"
 _AS_WRITTEN = "flowveil as written"
 _YES, _NO = "'1', '1.0', 'true', 't', 'yes', 'y'", "'0', '0.0', 'false', 'f', 'no', 'n'"
 
@@ -45,10 +48,11 @@ def read_samples(
     where: Condition | None = None,
     memory: int | None = None,
     towers: pa.Table | None = None,
+    reading: Reading = Reading(),  # noqa: B008  frozen
 ) -> Samples:
     """Read every usable row; times without a zone are taken as UTC."""
     with connection(source, memory) as con:
-        con.execute(f"CREATE TEMP TABLE samples AS {samples_sql(con, source, columns, where, towers)}")
+        con.execute(f"CREATE TEMP TABLE samples AS {samples_sql(con, source, columns, where, towers, reading)}")
         dropped = con.execute(
             "SELECT problem, count(*) FROM samples WHERE problem IS NOT NULL GROUP BY problem ORDER BY problem"
         ).fetchall()
@@ -76,13 +80,16 @@ def samples_sql(
     columns: Mapping[str, str],
     where: Condition | None,
     towers: pa.Table | None,
+    reading: Reading,
 ) -> str:
     """Return SQL for all rows: user, lon, lat, time (microseconds), aware (in UTC), occupied where there is a column.
 
     `problem` says why a row cannot be used, and is null if it can. towers: where each tower is, by its id (columns
     tower, lon, lat), for rows that name a tower in place of coordinates.
     """
-    rows = _rows_sql(con, source, columns, where)
+    rows = _rows_sql(con, source, columns, where, reading)
+    if reading.input_crs is not None:
+        rows = degrees_sql(con, reading.input_crs, [("lon", "lat")], rows)
     if "tower" in columns:
         con.register("towers", towers)
         rows = f"SELECT rows.*, towers.lon, towers.lat FROM ({rows}) AS rows LEFT JOIN towers USING (tower)"
@@ -98,6 +105,7 @@ def _problem_sql(columns: Mapping[str, str]) -> str:
         "WHEN NOT (isfinite(lon) AND isfinite(lat)) THEN 'not a number'",
         "WHEN abs(lon) > 180 OR abs(lat) > 90 THEN 'out of range'",
         "WHEN time IS NULL THEN 'null time'",
+        f"WHEN {clock_error_sql('time')} THEN '{_CLOCK_ERROR}'",
     ]
     if "occupied" in columns:
         cases.append("WHEN occupied IS NULL THEN 'occupied is neither yes nor no'")
@@ -105,7 +113,11 @@ def _problem_sql(columns: Mapping[str, str]) -> str:
 
 
 def _rows_sql(
-    con: duckdb.DuckDBPyConnection, source: Source, columns: Mapping[str, str], where: Condition | None
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    columns: Mapping[str, str],
+    where: Condition | None,
+    reading: Reading,
 ) -> str:
     named = list(dict.fromkeys(columns.values()))
     table, kind = relation(con, source, named), types(con, source)
@@ -117,12 +129,18 @@ def _rows_sql(
         kind = dict.fromkeys(written, "VARCHAR")
     text = {name: _text(written[column], kind[column]) for name, column in columns.items()}
     time = columns["time"]
+    moment, aware = time_sql(text["time"], written[time], kind[time], time, reading.time_format)
     parts = [
         f'{_person(text["user"])} AS "user"',
-        f"{moment_sql(written[time], kind[time], time)} AS time",
-        f"{aware_sql(written[time], kind[time])} AS aware",
+        f"CASE WHEN isfinite({moment}) THEN epoch_us({moment}) END AS time",  # an infinite time has no microseconds
+        f"{aware} AS aware",
     ]
-    parts += [f"TRY_CAST({written[columns[name]]} AS DOUBLE) AS {name}" for name in ("lon", "lat") if name in columns]
+    in_degrees = reading.input_crs is None and reading.decimal is None
+    for name in ("lon", "lat"):
+        if name in columns:
+            of = kind[columns[name]]
+            blank = _trimmed(written[columns[name]]) if of == "VARCHAR" else written[columns[name]]
+            parts.append(f"{_number(blank, of, reading.decimal, either=in_degrees)} AS {name}")
     if "tower" in columns:
         parts.append(f"{text['tower']} AS tower")
     if "occupied" in columns:

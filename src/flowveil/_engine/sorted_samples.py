@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from flowveil._arrays import texts
 from flowveil._engine.duckdb import connection, make_room
+from flowveil._engine.reading import Reading
 from flowveil._engine.samples import samples_sql
 from flowveil._errors import InputError
 from flowveil._options import REST
@@ -59,11 +60,12 @@ def sort_samples(
     where: Condition | None = None,
     memory: int | None = None,
     towers: pa.Table | None = None,
+    reading: Reading = Reading(),  # noqa: B008  frozen
     batch_rows: int = _BATCH_ROWS,
 ) -> Iterator[SortedSamples]:
     """Sort samples, on disk where memory is short, and give them in parts of whole users."""
     with connection(source, memory) as con:
-        con.execute(f"CREATE TEMP TABLE samples AS {samples_sql(con, source, columns, where, towers)}")
+        con.execute(f"CREATE TEMP TABLE samples AS {samples_sql(con, source, columns, where, towers, reading)}")
         found = con.execute("SELECT problem, aware, count(*) FROM samples GROUP BY ALL ORDER BY ALL").fetchall()
         clocks = {aware for problem, aware, _ in found if problem is None}
         if len(clocks) > 1:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,7 +14,7 @@ import pyarrow.feather
 import shapely
 
 from flowveil._arrays import GeoFrame, is_geo_frame
-from flowveil._engine.cab_files import CABS, is_cab_file
+from flowveil._engine.cab_files import cab_format
 from flowveil._engine.cloud import is_address, list_files
 from flowveil._engine.open_matrix import read_matrices
 from flowveil._engine.reading import Reading
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _ENDINGS = {".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 _ENDINGS |= {".arrow": "arrow", ".feather": "arrow", ".omx": "matrices"}
+FILENAME = "filename"  # the column that says which file a row is from
+_STEM_ENDING = r"(?i)(\.(csv|txt|tsv|parquet|pq))?(\.(gz|zst))?$"
+FILENAME_SQL = rf"regexp_replace(regexp_extract({FILENAME}, '[^/\\]*$'), '{_STEM_ENDING}', '')"
 _ONE_TYPE = "every column needs one type; turn ids into text"
 _LINE = 1  # what shapely calls the kind
 _DATABASES = ("postgresql://", "postgres://")
@@ -60,10 +64,11 @@ class FileSource(Shaping):
     """Files of one format."""
 
     paths: tuple[str, ...]  # as they were named
-    format: str  # csv, parquet or cabs
+    format: str  # csv, parquet, or one of cabs
     unpacked: tuple[str, ...] = ()  # what is read in their place
     owner: Unpacked | None = field(default=None, repr=False, compare=False)
     notes: tuple[str, ...] = ()  # what was assumed
+    named: bool = False  # rows have a column FILENAME, which says the file they are from
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -134,6 +139,24 @@ def open_source(source: Readable, query: str | None = None, reading: Reading = R
     return opened
 
 
+def with_file_names(source: Source) -> Source:
+    """Return a source whose rows say which file they are from, for files each of which is of one user."""
+    if not isinstance(source, FileSource) or source.format not in {"csv", "parquet"} or source.unpacked:
+        raise InputError(
+            "users cannot be called as their files are: this is no folder of CSV (in UTF-8) or Parquet files",
+            "unpack or convert the files, or give a column of users, e.g. --columns user=YOUR_COLUMN",
+        )
+    names = [file_stem(path) for path in source.files]
+    if len(set(names)) < len(names):
+        raise InputError("two files have the same name, so that their users cannot be told apart", "rename one of them")
+    return replace(source, named=True)
+
+
+def file_stem(path: str) -> str:
+    """Return the name of a file without its folder and endings, as `FILENAME_SQL` does."""
+    return re.sub(_STEM_ENDING, "", Path(path).name)
+
+
 def _open(source: Readable, query: str | None, reading: Reading) -> Source:
     if isinstance(source, str) and source.startswith(_DATABASES):
         if query is None:
@@ -161,12 +184,19 @@ def _table(source: object) -> pa.Table:
         source = source.collect()
     if hasattr(source, "__arrow_c_stream__"):  # pandas, polars and others
         try:
-            return _without_shapes(source) if is_geo_frame(source) else pa.table(source)
+            return _index_first(_without_shapes(source) if is_geo_frame(source) else pa.table(source))
         except (pa.ArrowException, TypeError):  # whose text would show values
             raise InputError(
                 f"a column of the {type(source).__name__} holds values of several types", _ONE_TYPE
             ) from None
     raise InputError(f"trips cannot be read from a {type(source).__name__}", _FORMATS)
+
+
+def _index_first(table: pa.Table) -> pa.Table:
+    """Return a table with the columns first that were the index of a frame of pandas, where people see them."""
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    first = [name for name in index if isinstance(name, str) and name in table.column_names]
+    return table.select([*first, *(name for name in table.column_names if name not in first)]) if first else table
 
 
 def _without_shapes(frame: GeoFrame) -> pa.Table:
@@ -201,12 +231,18 @@ def _files(patterns: list[str], reading: Reading) -> Source:
     kind = formats.pop()
     if kind == "arrow":
         try:
-            return TableSource(pa.concat_tables([pyarrow.feather.read_table(path) for path in files]))
+            return TableSource(pa.concat_tables([_whole(pyarrow.feather.read_table(path)) for path in files]))
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"the Arrow file cannot be read: {error}", _FORMATS) from None
     if kind == "matrices":
         return TableSource(read_matrices(files, reading.chosen), tuple(paths))
     return FileSource(tuple(paths), kind, () if owner is None else tuple(files), owner, tuple(notes))
+
+
+def _whole(table: pa.Table) -> pa.Table:
+    """Return a table whose offsets were looked at: Arrow files are mapped, and a wrong offset ends the process."""
+    table.validate(full=True)
+    return table
 
 
 def _is_trips(name: str) -> bool:
@@ -247,7 +283,7 @@ def _is_data(name: str) -> bool:
 def _is_known(path: str) -> bool:
     """Whether a file of a folder may hold trips; notes beside data are often called .txt."""
     if path.lower().endswith(".txt"):
-        return is_cab_file(path)
+        return cab_format(path) is not None
     return path.lower().endswith(".zip") or _is_trips(path)
 
 
@@ -259,7 +295,9 @@ def _kind(path: str) -> str | None:
 
 
 def _format(path: str) -> str:
-    kind = CABS if is_cab_file(path) else _kind(path)
+    kind = cab_format(path) or _kind(path)
+    if kind is None and path.lower().endswith((".xls", ".xlsx", ".xlsm", ".ods")):
+        raise InputError(f"{path!r} is a workbook", "save its sheet as CSV, which keeps what is shown, and give that")
     if kind is None:
         raise InputError(f"the format of {path!r} is not known", _FORMATS)
     return kind

@@ -94,7 +94,7 @@ def _unzip(path: str, folder: Path, number: int, is_data: Callable[[str], bool])
                 with archive.open(item) as source, target.open("wb") as file:
                     shutil.copyfileobj(source, file, _CHUNK)
                 yield str(target)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise InputError(f"the zip file {path!r} cannot be read: {error}", "unpack it and give its files") from None
 
 
@@ -106,7 +106,14 @@ def _is_plain(name: str) -> bool:
 def find_encoding(path: str) -> str | None:
     """Return the encoding of a text file that is not UTF-8; None if it is."""
     state = Path(path).stat()
-    return _find_encoding(path, state.st_size, state.st_mtime_ns)
+    try:
+        return _find_encoding(path, state.st_size, state.st_mtime_ns)
+    except OSError as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: str, error: OSError) -> InputError:
+    return InputError(f"the file {path!r} cannot be read: {error}", "is it whole, and packed as its name says?")
 
 
 @lru_cache(maxsize=256)
@@ -152,6 +159,8 @@ def _as_utf_8(path: str, encoding: str, target: Path) -> str:
             while chunk := file.read(_CHUNK):
                 new.write(decoder.decode(chunk))
             new.write(decoder.decode(b"", final=True))
+    except OSError as error:
+        raise _damaged(path, error) from None
     except UnicodeError as error:
         reason = getattr(error, "reason", "a letter is missing")
         raise InputError(

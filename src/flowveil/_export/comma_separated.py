@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write(tables: Tables, folder: Path) -> int:
-    """Write flows.csv, areas.csv and, of zones, members.csv; or cells.csv and marginals.csv, or trajectories.csv."""
+    """Write flows.csv, areas.csv and, of zones, members.csv; of other releases each table."""
     for name, table in plain_tables(tables).items():
         pyarrow.csv.write_csv(table, folder / f"{name}.csv")
     return int(tables.rows.num_rows)
@@ -26,8 +26,7 @@ def write(tables: Tables, folder: Path) -> int:
 def plain_tables(tables: Tables) -> dict[str, pa.Table]:
     """Return by name what is written: moments as text in UTC, outlines as well-known text."""
     if tables.kind != "flows":
-        more = {} if tables.marginals is None else {"marginals": tables.marginals}
-        return {tables.kind: _plain(tables.rows), **more}
+        return {name: _plain(table) for name, table in {tables.kind: tables.rows, **tables.beside}.items()}
     areas = tables.areas.drop_columns([name for name in ("members", "geometry") if name in tables.areas.column_names])
     plain = {"flows": _plain(tables.named_flows()), "areas": areas.append_column("geometry", _outlines(tables))}
     return plain if tables.members is None else plain | {"members": tables.members}

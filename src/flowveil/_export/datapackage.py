@@ -53,6 +53,31 @@ _MEANINGS = {
     "lon1": "eastern edge of the sample's box, degrees",
     "lat1": "northern edge of the sample's box, degrees",
 }
+_OF_TABLE = {  # where a column means something else
+    "samples": {
+        "user": "number of a synthetic user",
+        "time": "moment of the sample, in UTC",
+        "lon": "longitude of the sample, degrees",
+        "lat": "latitude of the sample, degrees",
+        "place": "number of the place that holds it",
+    },
+    "places": {
+        "place": "number of the place",
+        "lon0": "western edge of the place, degrees",
+        "lat0": "southern edge of the place, degrees",
+        "lon1": "eastern edge of the place, degrees",
+        "lat1": "northern edge of the place, degrees",
+        "block": "number of the block of places that it is in",
+        "stays": "number of users who stay there, with noise",
+        "scale": "scale of the noise of that number",
+    },
+    "model": {
+        "part": "what is counted",
+        "row": "row of the part's table, from 0",
+        "column": "column of the part's table, from 0",
+        "count": "noisy count, in ten-thousandths of a user",
+    },
+}
 
 
 def write(tables: Tables, folder: Path) -> int:
@@ -107,7 +132,9 @@ def _resource(folder: Path, name: str, table: pa.Table, original: pa.Table, tabl
     path = folder / f"{name}.csv"
     content = path.read_bytes()
     types = {field.name: field.type for field in table.schema} | {field.name: field.type for field in original.schema}
-    schema: dict[str, Json] = {"fields": [_field(column, types[column], tables.keys) for column in table.column_names]}
+    schema: dict[str, Json] = {
+        "fields": [_field(name, column, types[column], tables.keys) for column in table.column_names]
+    }
     if name == "flows":
         schema["primaryKey"] = [*SIDES, *tables.keys]
         schema["foreignKeys"] = [
@@ -132,14 +159,18 @@ def _resource(folder: Path, name: str, table: pa.Table, original: pa.Table, tabl
     }
 
 
-def _field(name: str, kind: pa.DataType, keys: list[str]) -> dict[str, Json]:
+def _field(table: str, name: str, kind: pa.DataType, keys: list[str]) -> dict[str, Json]:
     """Return the description of one column; a group may be called like a measure."""
     if name in keys and not name.startswith("time"):
         return {"name": name, "type": _type(kind), "description": "group of travelers"}
     axis = name.partition("_")
     if axis[0] in ("low", "high") and axis[2].isdigit():
         return {"name": name, "type": "integer", "description": f"{axis[0]}er edge of the box along axis {axis[2]}"}
-    return {"name": name, "type": _type(kind), "description": _MEANINGS.get(name, name)}
+    return {
+        "name": name,
+        "type": _type(kind),
+        "description": _OF_TABLE.get(table, {}).get(name, _MEANINGS.get(name, name)),
+    }
 
 
 def _type(kind: pa.DataType) -> str:

@@ -32,6 +32,7 @@ _KEYWORDS = {
     "flows": ["mobility", "origin-destination", "trips"],
     "cells": ["mobility", "trips", "density"],
     "trajectories": ["mobility", "trajectories"],
+    "samples": ["mobility", "trajectories", "synthetic"],
 }
 
 

@@ -23,7 +23,7 @@ class Format(NamedTuple):
     module: str  # that writes it
     files: tuple[str, ...]  # of its folder; none: it is one file
     ending: str = ""  # of its file
-    holds: tuple[str, ...] = ("flows",)  # what of a release can be written: flows, cells, trajectories
+    holds: tuple[str, ...] = ("flows",)  # what of a release can be written: flows, cells, trajectories, samples
 
 
 _TABLES = (
@@ -33,8 +33,11 @@ _TABLES = (
     "cells.csv",
     "marginals.csv",
     "trajectories.csv",
+    "samples.csv",
+    "places.csv",
+    "model.csv",
 )  # those that a release has
-_ALL, _DRAWN = ("flows", "cells", "trajectories"), ("flows", "trajectories")
+_ALL, _DRAWN = ("flows", "cells", "trajectories", "samples"), ("flows", "trajectories")
 FORMATS = {
     "csv": Format("comma_separated", _TABLES, holds=_ALL),
     "excel": Format("excel", (), ".xlsx", holds=_ALL),
@@ -44,8 +47,8 @@ FORMATS = {
     "gpkg": Format("geopackage", (), ".gpkg"),
     "flowmap-blue": Format("flowmap_blue", ("locations.csv", "flows.csv")),
     "omx": Format("omx", (), ".omx"),
-    "skmob": Format("skmob", ("flows.csv", "tessellation.geojson", "trajectories.csv"), holds=_DRAWN),
-    "movingpandas": Format("movingpandas", (), ".parquet", holds=("trajectories",)),
+    "skmob": Format("skmob", ("flows.csv", "tessellation.geojson", "trajectories.csv"), holds=(*_DRAWN, "samples")),
+    "movingpandas": Format("movingpandas", (), ".parquet", holds=("trajectories", "samples")),
     "gpx": Format("gpx", (), ".gpx", holds=("trajectories",)),
 }
 
@@ -79,12 +82,17 @@ def find_format(to: str) -> Format:
     return FORMATS[parse_choice(to, "format", tuple(FORMATS))]
 
 
+def formats_of(content: str) -> list[str]:
+    """Return the formats that can hold flows, cells, trajectories or samples."""
+    return [name for name, form in FORMATS.items() if content in form.holds]
+
+
 def check_format(to: str, kind: Kind) -> None:
     """Raise InputError if a format has no place for a kind of release; the hint names those that have."""
     content = kind.tables[0].removesuffix(".parquet")
     if content in find_format(to).holds:
         return
-    *others, last = (name for name, form in FORMATS.items() if content in form.holds)
+    *others, last = formats_of(content)
     message = f"the format {to} holds {' and '.join(find_format(to).holds)}, and this is a release of {kind.title}"
     raise InputError(message, f"export it to {', '.join(others)} or {last}")
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._export.tables import Tables
 
+SAMPLES = "samples"  # of synthetic trajectories: points
 TRAJECTORIES = "trajectories"  # the kind of release that these are samples of
 _TIME = pa.timestamp("us", tz="UTC")
 _CORNERS = ("lon0", "lat0", "lon1", "lat1")
@@ -27,8 +28,11 @@ def middles(tables: Tables) -> tuple[FloatArray, FloatArray, IntArray]:
 
 def by_moment(tables: Tables) -> pa.Table:
     """Return one row a sample: group, moment, lon, lat of its middle, then what is published, by group and moment."""
-    lon, lat, moment = middles(tables)
     rows = tables.rows
+    if tables.kind == SAMPLES:
+        names = {"user": "group", "time": "moment"}
+        return rows.rename_columns([names.get(name, name) for name in rows.column_names])
+    lon, lat, moment = middles(tables)
     named = {"group": rows["group"], "moment": pa.array(moment).cast(_TIME), "lon": pa.array(lon), "lat": pa.array(lat)}
     table = pa.table(named | {name: rows[name] for name in rows.column_names if name != "group"})
     return table.sort_by([("group", "ascending"), ("moment", "ascending"), ("t0", "ascending")])

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from flowveil._export.geojson import feature, outline, write_features
-from flowveil._export.paths import TRAJECTORIES, by_moment
+from flowveil._export.paths import SAMPLES, TRAJECTORIES, by_moment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def write(tables: Tables, folder: Path) -> int:
     """Write flows.csv (origin, destination, flow, datetime, groups, marks) and tessellation.geojson (tile_ID)."""
-    if tables.kind == TRAJECTORIES:
+    if tables.kind in {SAMPLES, TRAJECTORIES}:
         return _write_trajectories(tables, folder)
     tables.check_groups("flow", "datetime")
     flows = tables.between("geometry")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import AREAS, FLOWS, MARGINALS, REMAINDER, SIDES, key_columns, most_error
+from flowveil._folder import AREAS, FLOWS, REMAINDER, SIDES, key_columns, most_error
 
 if TYPE_CHECKING:
     from flowveil._folder import Files, Manifest
@@ -30,8 +30,8 @@ class Tables:
     areas: pa.Table  # one row an area: area, name, lon, lat, tiles, members where there are zones, geometry
     keys: list[str]  # columns that divide flows into matrices
     manifest: Manifest
-    kind: str  # what rows are: flows, cells or trajectories
-    marginals: pa.Table | None = None  # of cells: how trips lie inside them
+    kind: str  # what rows are: flows, cells, trajectories or (synthetic) samples
+    beside: dict[str, pa.Table] = field(default_factory=dict)  # other tables than flows and areas, by name
 
     @property
     def flows(self) -> pa.Table:
@@ -92,7 +92,8 @@ def read_tables(files: Files) -> Tables:
     (name, *_), manifest = files.kind.tables, files.manifest
     kind, rows = name.removesuffix(".parquet"), files.tables[name]
     if name != FLOWS:
-        return Tables(rows, pa.table({}), [], manifest, kind, files.tables.get(MARGINALS))
+        beside = {other.removesuffix(".parquet"): table for other, table in files.tables.items() if other != name}
+        return Tables(rows, pa.table({}), [], manifest, kind, beside)
     areas = files.tables[AREAS]
     keys = key_columns(rows, manifest)
     if error := most_error(manifest["promise"]):

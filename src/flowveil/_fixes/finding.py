@@ -58,7 +58,7 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class UserTrips:
     """Trips and stops of some users, and what was not used."""
 
     starts: Places
@@ -71,7 +71,7 @@ class Found:
     more_stops: int  # trips that have more short stops than are wanted
 
 
-def find_trips(samples: UserSamples, rules: Rules) -> Found:
+def find_trips(samples: UserSamples, rules: Rules) -> UserTrips:
     """Return the trips of users, by user and time."""
     verdict = judge(samples.start, samples.time, samples.lon, samples.lat, rules.max_speed, rules.max_gap)
     fixes = _keep(samples, verdict == KEPT)
@@ -92,7 +92,7 @@ def find_trips(samples: UserSamples, rules: Rules) -> Found:
         starts, ends = stops.some(to - 1), stops.some(to)
         way, more = _short_stops(fixes, all_visits, (end[to - 1], first[to]), rules)
     long = distances(starts.lon, starts.lat, ends.lon, ends.lat) >= rules.min_length
-    return Found(
+    return UserTrips(
         starts=starts.some(long),
         ends=ends.some(long),
         way=way[long],

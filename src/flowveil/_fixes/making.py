@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._engine import ReadingOptions
 from flowveil._errors import DroppedRowsWarning, InputError, warn
 from flowveil._fixes.finding import find_trips
 from flowveil._fixes.rules import AUTO, OCCUPIED, SIGHTINGS, STOPS, check_settings, parse_rules
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._engine import Readable, SortedSamples, UserSamples
-    from flowveil._fixes.finding import Found
+    from flowveil._fixes.finding import UserTrips
     from flowveil._fixes.rules import Rules
+    from flowveil._trips import SampleSource
 
 _REPEATED, _TOO_FAST, _TOO_SHORT = "repeated", "faster than the largest speed", "shorter than the least length"
 
@@ -48,11 +50,12 @@ class MadeTrips:
     trips: int
     dropped_trips: dict[str, int] = field(default_factory=dict)  # by reason
     more_stops: int = 0  # trips with more short stops than were asked for
+    assumed: list[str] = field(default_factory=list)  # how the fixes were read, where nothing told
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was left out, in words."""
-        notes = [f"{count:,} fixes dropped: {reason}" for reason, count in self.dropped.items()]
+        notes = [*self.assumed, *(f"{count:,} fixes dropped: {reason}" for reason, count in self.dropped.items())]
         notes += [f"{count:,} trips dropped: {reason}" for reason, count in self.dropped_trips.items()]
         if self.users_without_trips:
             notes.append(f"{self.users_without_trips:,} of {self.users:,} users have no trip")
@@ -85,6 +88,10 @@ def make_trips(
     stops_file: str | Path | None = None,
     columns: str | Mapping[str, str] | None = None,
     where: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    time_format: str | None = None,
+    input_crs: str | None = None,
     max_unusable: float | None = None,
     memory: str | int | None = None,
     overwrite: bool = False,
@@ -100,7 +107,8 @@ def make_trips(
     trip goes on through a longer silence. max_speed: fixes that need a higher speed are dropped. min_length: of trips,
     as the crow flies. short_stops: how many stops on the way get columns stop_1_lon, stop_1_lat, ...;
     short_stop_time: how long they last at least. towers: a table tower, lon, lat, for fixes that name a tower.
-    stops_file: a second file, of stops. columns, where, memory: as for `read_trajectories`. max_unusable: raise if more
+    stops_file: a second file, of stops. columns, where, memory: as for `read_trajectories`. encoding, decimal,
+    time_format, input_crs: how the fixes are written, as for `read_trips`. max_unusable: raise if more
     than this share of the fixes cannot be used (default 0.2). overwrite: replace files that are there. tell: is told
     what is being done. Fixes that are dropped are told by a DroppedRowsWarning.
 
@@ -124,7 +132,8 @@ def make_trips(
     if len(set(targets)) < len(targets):
         raise InputError("trips and stops cannot be written to one file", "give --stops-file another name")
     allowed, most = None if memory is None else parse_memory(memory), parse_max_unusable(max_unusable)
-    source = open_samples(fixes, columns, where, towers=towers, occupied=rule in (AUTO, OCCUPIED))
+    reading = ReadingOptions(encoding=encoding, decimal=decimal, time_format=time_format, input_crs=input_crs)
+    source = open_samples(fixes, columns, where, towers=towers, occupied=rule in (AUTO, OCCUPIED), reading=reading)
     settings["rule"] = _choose_rule(rule, source.columns)
     if stops_file is not None and settings["rule"] != STOPS:
         raise InputError(
@@ -135,7 +144,7 @@ def make_trips(
     with source.sort(allowed) as samples:
         _check_usable(samples, most)
         say("finding trips")
-        made = _make(samples, settings, targets, overwrite=overwrite)
+        made = _make(samples, settings, source, targets, overwrite=overwrite)
     if made.dropped:
         warn(
             "; ".join(f"{count:,} fixes dropped: {reason}" for reason, count in made.dropped.items()),
@@ -151,18 +160,27 @@ def _check_usable(samples: SortedSamples, most: float) -> None:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in samples.dropped.items())
         raise InputError(
             f"{lost:,} of {samples.rows:,} fixes cannot be used: {reasons}",
-            "check --columns, and --towers where fixes name towers; to leave them out anyway, say --max-unusable 1",
+            "check --columns, --time-format where times are not read, and --towers where fixes name towers;"
+            " to leave them out anyway, say --max-unusable 1",
         )
 
 
-def _make(samples: SortedSamples, settings: dict[str, str | int], targets: list[Path], *, overwrite: bool) -> MadeTrips:
+def _make(
+    samples: SortedSamples,
+    settings: dict[str, str | int],
+    source: SampleSource,
+    targets: list[Path],
+    *,
+    overwrite: bool,
+) -> MadeTrips:
     """Write trips, and stops if there is a second file; both appear when all is done."""
     rules = parse_rules(settings)
+    typed = settings | source.reading.typed()
     schemas = (trip_schema(aware=samples.aware, short_stops=rules.short_stops), stop_schema(aware=samples.aware))
     with ExitStack() as files:
         news = [files.enter_context(private_file(target, overwrite=overwrite)) for target in targets]
         tables = [files.enter_context(TableFile(*pair)) for pair in zip(news, schemas, strict=False)]
-        made = _find_all(samples, rules, settings, targets[0], tables)
+        made = replace(_find_all(samples, rules, typed, targets[0], tables), assumed=list(source.assumed))
         if not made.trips:
             raise InputError(f"the fixes hold no trip: {'; '.join(made.notes)}", "try another --rule, or larger gaps")
         for table in tables:
@@ -188,18 +206,18 @@ def _find_all(
     users = stops = alone = more = 0
     dropped, short = dict(samples.dropped), {_TOO_SHORT: 0}
     counts = {_REPEATED: 0, _TOO_FAST: 0}
-    for ids, found in work_ahead(partial(_find, rules), samples.parts):
-        tables[0].add(trip_table(tables[0].schema, ids, found))
-        if found.stops is not None:
-            stops += len(found.stops)
+    for ids, made in work_ahead(partial(_find, rules), samples.parts):
+        tables[0].add(trip_table(tables[0].schema, ids, made))
+        if made.stops is not None:
+            stops += len(made.stops)
             for table in tables[1:]:
-                table.add(stop_table(table.schema, ids, found.stops))
+                table.add(stop_table(table.schema, ids, made.stops))
         users += len(ids)
-        alone += len(ids) - len(np.unique(found.starts.user))
-        counts[_REPEATED] += found.repeated
-        counts[_TOO_FAST] += found.too_fast
-        short[_TOO_SHORT] += found.too_short
-        more += found.more_stops
+        alone += len(ids) - len(np.unique(made.starts.user))
+        counts[_REPEATED] += made.repeated
+        counts[_TOO_FAST] += made.too_fast
+        short[_TOO_SHORT] += made.too_short
+        more += made.more_stops
     return MadeTrips(
         path=path,
         settings=settings,
@@ -214,5 +232,5 @@ def _find_all(
     )
 
 
-def _find(rules: Rules, samples: UserSamples) -> tuple[list[str], Found]:
+def _find(rules: Rules, samples: UserSamples) -> tuple[list[str], UserTrips]:
     return samples.users, find_trips(samples, rules)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from flowveil._arrays import Column, FloatArray, IntArray
-    from flowveil._fixes.finding import Found, Places
+    from flowveil._fixes.finding import Places, UserTrips
 
 RECORD = "flowveil"  # of the file's metadata: how trips were made
 _ROWS = 100_000  # of a group of rows
@@ -33,10 +33,10 @@ def stop_schema(*, aware: bool) -> pa.Schema:
     return pa.schema([("user_id", pa.string()), *_clock(aware), ("lon", pa.float64()), ("lat", pa.float64())])
 
 
-def trip_table(schema: pa.Schema, users: Sequence[str], found: Found) -> pa.Table:
+def trip_table(schema: pa.Schema, users: Sequence[str], made: UserTrips) -> pa.Table:
     """Return trips: from when somebody was last seen at the start to when they were first seen at the end."""
-    starts, ends = found.starts, found.ends
-    values = [starts.lon, starts.lat, ends.lon, ends.lat, *found.way.T]
+    starts, ends = made.starts, made.ends
+    values = [starts.lon, starts.lat, ends.lon, ends.lat, *made.way.T]
     return _table(schema, users, starts.user, (starts.left, ends.came), values)
 
 

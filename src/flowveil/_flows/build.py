@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flowveil._engine import DUCKDB, Request, check_engine, counting
 from flowveil._errors import DroppedRowsWarning, ImplausiblePlacesWarning, InputError, warn
@@ -15,7 +15,6 @@ from flowveil._flows.notes import check_counted, dropped_text, notes, unasked
 from flowveil._flows.plausible import doubts
 from flowveil._folder import NO_COLUMN
 from flowveil._options import (
-    AUTO,
     check_flag,
     parse_bbox,
     parse_choice,
@@ -63,7 +62,7 @@ def build_flows(
     engine: str = DUCKDB,
     master: str | None = None,
     k: int | None = None,
-    k_weight: float | Literal["auto"] | None = None,
+    k_weight: float | str | None = None,
     watch: Callable[[int, int | None], None] | None = None,
 ) -> Flows:
     """Count trips, distinct persons and weights between tiles.
@@ -93,8 +92,8 @@ def build_flows(
     are refused.
     engine: "duckdb" (this machine) or "spark", with the master of its cluster, e.g. "spark://HOST:PORT".
     k, k_weight: with Spark and a unit, persons stay on the cluster, which counts the pairs of areas with at least k
-    persons (who stand for k_weight people; auto asks for no more than k persons). These flows serve releases that ask
-    for as much or more, of methods that choose among such pairs, with the loss tiles or area:
+    persons (who stand for k_weight people; times the mean asks for no more than k persons). These flows serve
+    releases that ask for as much or more, of methods that choose among such pairs, with the loss tiles or area:
     `Method.cluster_options` says when. Without k, ids of persons come here.
     watch: called while rows are read, with how many were and how many there are (None if that is not known).
     crs: the projection of a quadtree, e.g. "EPSG:32631"; by default the UTM zone of the bbox.
@@ -190,7 +189,7 @@ def _parse_crowds(k: object, k_weight: object, levels: Levels | None) -> tuple[i
         return None, None
     if levels is not None:
         raise InputError("crowds are counted between places, not over time as an axis", "leave out k, or cut time")
-    return parse_k(k), None if people == AUTO else people
+    return parse_k(k), None if isinstance(people, str) else people
 
 
 def _parse_weights(unit: str | None, weight: str | None, trip_weight: str | None, k: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Trips by their marks: which pair of tiles counts each, so that they are known again in another release."""
+"""Single trips once more: which pair of tiles counts each, and its mark or its coordinates."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._engine import read_marked
+from flowveil._engine import read_located, read_marked
 from flowveil._errors import InputError
 from flowveil._flows.crowds import Crowds
 from flowveil._times import build_tree, parse_hierarchy, parse_steps
 
 if TYPE_CHECKING:
-    from flowveil._arrays import IntArray, KeyArray
-    from flowveil._engine import MarkedRows
+    from flowveil._arrays import FloatArray, IntArray, KeyArray
+    from flowveil._engine import KeyedRows
     from flowveil._flows.flows import Flows
     from flowveil._times import TimeSteps
 
@@ -64,6 +64,26 @@ def mark_trips(flows: Flows, secret: bytes) -> MarkedTrips:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class LocatedTrips:
+    """Rows of trips with their coordinates."""
+
+    start: FloatArray  # rows lon, lat
+    end: FloatArray
+    pair: IntArray  # the pair of tiles that counts it
+    trips: IntArray  # 1, but for rows of a counted table
+
+
+def locate_trips(flows: Flows) -> LocatedTrips | None:
+    """Read the trips of flows once more, and return them with their coordinates; None where they have none."""
+    request = flows.provenance.request
+    if request is None or request.by_zone:
+        return None
+    steps = _steps(flows)
+    rows = read_located(request, flows.places.index, flows.memory, None if steps is None else steps.index)
+    return LocatedTrips(rows.start, rows.end, _pairs(flows, rows, steps), rows.trips)
+
+
 def _steps(flows: Flows) -> TimeSteps | None:
     story = flows.provenance
     if story.time_hierarchy is not None:
@@ -71,7 +91,7 @@ def _steps(flows: Flows) -> TimeSteps | None:
     return None if story.time is None else parse_steps(story.time, story.timezone)
 
 
-def _pairs(flows: Flows, rows: MarkedRows, steps: TimeSteps | None) -> IntArray:
+def _pairs(flows: Flows, rows: KeyedRows, steps: TimeSteps | None) -> IntArray:
     """Return by row the pair of tiles that counts it, or raise if the rows are not those that were counted."""
     matrix = _matrices(flows, rows, steps)
     time, of_time = _times(flows, rows)
@@ -98,17 +118,17 @@ def _leaves(flows: Flows, tiles: KeyArray) -> IntArray:
     return np.asarray(leaf[place], np.int64)
 
 
-def _times(flows: Flows, rows: MarkedRows) -> tuple[IntArray, IntArray]:
+def _times(flows: Flows, rows: KeyedRows) -> tuple[IntArray, IntArray]:
     """Return the node of time of every pair of tiles, and of every row; 0 where time is no axis."""
     story = flows.provenance
     if flows.time is None or rows.time is None or story.time_hierarchy is None:
-        return np.zeros(len(flows), np.int64), np.zeros(len(rows.mark), np.int64)
+        return np.zeros(len(flows), np.int64), np.zeros(len(rows), np.int64)
     seen, place = np.unique(rows.time, return_inverse=True)
     _, node = build_tree(parse_hierarchy(story.time_hierarchy, story.timezone), seen)
     return flows.time, node[place]
 
 
-def _matrices(flows: Flows, rows: MarkedRows, steps: TimeSteps | None) -> IntArray:
+def _matrices(flows: Flows, rows: KeyedRows, steps: TimeSteps | None) -> IntArray:
     """Return by row the number of its matrix, -1 if there is none."""
     columns: list[
         tuple[list[object], IntArray]
@@ -118,8 +138,8 @@ def _matrices(flows: Flows, rows: MarkedRows, steps: TimeSteps | None) -> IntArr
         columns.append((steps.values(seen).to_pylist(), place))
     columns += [(list(labels.values), labels.code) for labels in rows.by]
     if not columns:
-        return np.zeros(len(rows.mark), np.int64)
-    key = np.zeros(len(rows.mark), np.int64)
+        return np.zeros(len(rows), np.int64)
+    key = np.zeros(len(rows), np.int64)
     for values, place in columns:
         key = key * max(len(values), 1) + place
     distinct, example, code = np.unique(key, return_index=True, return_inverse=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flowveil._places import Places
     from flowveil._trips import Trips
 
+_DAYS = r"[1-9]\d{4}([.,]\d+)?"  # of a spreadsheet: from 1927 to 2173
 _SHOWN_ZONES = 10
 _LOOKED_AT = 20  # rows, to see what times look like
 _FEWEST_PAIRS = 20  # of zones, from which on it is no accident that none occurs twice
@@ -128,6 +129,8 @@ def _time_seen(trips: Trips) -> str:
     """Return what the times of a file look like, any digit for each of its digits: what is shown may be no time."""
     values = trips.head(_LOOKED_AT)[trips.columns["start_time"]].to_pylist()
     text = next((str(value).strip() for value in values if value is not None and str(value).strip()), "")
+    if re.fullmatch(_DAYS, text):
+        return "; here they look like the days that spreadsheets count: say --time-format excel"
     return f"; here they look like {shown(re.sub('[0-9]', '9', text))} (9 for any digit)" if text else ""
 
 

@@ -16,7 +16,8 @@ from flowveil._folder.files import (
 from flowveil._folder.fingerprint import fingerprint_files, fingerprint_text
 from flowveil._folder.json import Json, parse_json, read_json
 from flowveil._folder.kinds import NEEDS, Kind, check_operation, find_kind, kind_of
-from flowveil._folder.manifests import Audit, Description, Manifest, Promise, Settings, Spending
+from flowveil._folder.lock import hold
+from flowveil._folder.manifests import Audit, AuditInput, Description, Manifest, Promise, Settings, Spending
 from flowveil._folder.names import (
     AREAS,
     ASSIGNMENT,
@@ -31,11 +32,14 @@ from flowveil._folder.names import (
     MANIFEST,
     MARGINALS,
     MEMBERS,
+    MODEL,
     NO_COLUMN,
     NOISE,
+    PLACES,
     PRIVATE_REPORT,
     REMAINDER,
     REPORT,
+    SAMPLES,
     SIDES,
     TIMES,
     TOTAL,
@@ -70,18 +74,22 @@ __all__ = [
     "MANIFEST",
     "MARGINALS",
     "MEMBERS",
+    "MODEL",
     "NEEDS",
     "NOISE",
     "NO_COLUMN",
+    "PLACES",
     "PRIVATE_REPORT",
     "REMAINDER",
     "REPORT",
+    "SAMPLES",
     "SIDES",
     "TIMES",
     "TOTAL",
     "TRAJECTORIES",
     "TRIP",
     "Audit",
+    "AuditInput",
     "Description",
     "Files",
     "Json",
@@ -105,6 +113,7 @@ __all__ = [
     "find_target",
     "fingerprint_files",
     "fingerprint_text",
+    "hold",
     "key_columns",
     "kind_of",
     "make_private",

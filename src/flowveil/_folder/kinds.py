@@ -19,9 +19,15 @@ class Kind(Enum):
     """A kind of release: how it is called, the format that its manifest names, its tables, and those that some have."""
 
     FLOWS = ("flows between areas", "flowveil-flows/1", (names.FLOWS, names.AREAS))
-    NOISY_FLOWS = ("flows between areas with noise", "flowveil-flows/1", (names.FLOWS, names.AREAS))
+    NOISY_FLOWS = (
+        "flows between areas with noise",
+        "flowveil-flows/1",
+        (names.FLOWS, names.AREAS),
+        (names.MARGINALS,),
+    )
     CELLS = ("boxes with noise", "flowveil-cells/1", (names.CELLS,), (names.MARGINALS,))
     TRAJECTORIES = ("trajectories", "flowveil-trajectories/1", (names.TRAJECTORIES,))
+    SYNTHETIC = ("synthetic trajectories", "flowveil-synthetic/1", (names.SAMPLES, names.PLACES, names.MODEL))
 
     def __init__(self, title: str, form: str, tables: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
         self.title = title
@@ -32,11 +38,10 @@ class Kind(Enum):
     @property
     def noisy(self) -> bool:
         """Whether the promise is differential privacy."""
-        return self in {Kind.NOISY_FLOWS, Kind.CELLS}
+        return self in {Kind.NOISY_FLOWS, Kind.CELLS, Kind.SYNTHETIC}
 
 
 _OF_FLOWS = frozenset({Kind.FLOWS, Kind.NOISY_FLOWS})
-_NOISY = frozenset({Kind.NOISY_FLOWS, Kind.CELLS})
 _PAIRS = frozenset({*_OF_FLOWS, Kind.CELLS})
 _ENDS = "a release of origins and destinations"
 _NO_ENDS = "trajectories have samples; to_pandas() has them as a table"
@@ -80,5 +85,5 @@ def kind_of(manifest: Json) -> Kind | None:
     except (KeyError, TypeError):
         return None
     if noisy:
-        return Kind.CELLS if form == Kind.CELLS.format else Kind.NOISY_FLOWS
+        return next((kind for kind in (Kind.CELLS, Kind.SYNTHETIC) if form == kind.format), Kind.NOISY_FLOWS)
     return next((kind for kind in (Kind.FLOWS, Kind.TRAJECTORIES) if form == kind.format), None)

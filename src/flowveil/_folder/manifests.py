@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Settings(TypedDict, total=False):
@@ -18,6 +18,9 @@ class Settings(TypedDict, total=False):
     time_hierarchy: str
     timezone: str
     by: list[str]  # columns of groups
+    groups: dict[str, list[str | None]]  # noise: the values of each
+    period: str  # noise: which steps of the calendar there are
+    persons: bool  # noise: persons are counted beside trips
     areas_from: bool  # the areas are those of an earlier release
     same_areas: bool  # areas were chosen for all steps of time and groups at once
     method_options: dict[str, bool | int | float | str]
@@ -42,6 +45,9 @@ class Settings(TypedDict, total=False):
     price: float
     max_mean_extent: str
     max_mean_duration: str
+    days: str  # synthetic trajectories
+    users: int
+    seed: int
 
 
 class Spending(TypedDict):
@@ -61,7 +67,7 @@ class Promise(TypedDict, total=False):
     areas: str  # disjoint or overlapping
     weight: str
     trip_weight: str
-    k_weight: float | Literal["auto"]
+    k_weight: float | str
     min_tiles: int
     max_share: float
     sensitive_tiles: int
@@ -77,7 +83,9 @@ class Promise(TypedDict, total=False):
     hidden_choice: float  # the largest chance that a secret draw kept areas whole
     epsilon: float  # noise
     delta: float
+    protects: str  # trip, person, person-day, person-week, person-month or window:STEPS
     neighbours: str
+    draws: list[dict[str, object]]  # of a stream: the matrix, epsilon and budget of each
     max_trips_per_person: int | None
     budget: list[Spending]
     records: str  # trajectories

@@ -2,6 +2,7 @@
 
 FLOWS, AREAS, MANIFEST, REPORT = "flows.parquet", "areas.parquet", "manifest.json", "report.html"
 TRAJECTORIES, CELLS, MARGINALS = "trajectories.parquet", "cells.parquet", "marginals.parquet"
+SAMPLES, PLACES, MODEL = "samples.parquet", "places.parquet", "model.parquet"
 
 AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT = ".audit.json", ".assignment.parquet", ".members.parquet", ".private.html"
 BESIDE = (AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT)  # all private files of a release: what names add to the folder's

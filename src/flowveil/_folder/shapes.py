@@ -47,8 +47,9 @@ def shapes_from_wkb(values: Sequence[bytes | None]) -> npt.NDArray[np.object_]:
         if value is not None and len(value) > _DEEPEST * _HEADER:
             _check_depth(value)
     try:
-        return np.asarray(shapely.from_wkb(np.array([*values, None], object)[:-1]), object)
-    except (shapely.errors.ShapelyError, TypeError) as error:
+        with np.errstate(all="ignore"):  # of coordinates that are no numbers, or too large ones
+            return np.asarray(shapely.from_wkb(np.array([*values, None], object)[:-1]), object)
+    except (shapely.errors.ShapelyError, TypeError, NotImplementedError) as error:  # the last of curves
         raise ValueError(f"a shape is not WKB: {error}") from None
 
 
@@ -57,8 +58,9 @@ def shapes_from_wkt(values: Sequence[str | None]) -> npt.NDArray[np.object_]:
     for value in values:
         _check_brackets(value or "", "(", ")")
     try:
-        return np.asarray(shapely.from_wkt(np.array([*values, None], object)[:-1]), object)
-    except (shapely.errors.ShapelyError, TypeError) as error:
+        with np.errstate(all="ignore"):
+            return np.asarray(shapely.from_wkt(np.array([*values, None], object)[:-1]), object)
+    except (shapely.errors.ShapelyError, TypeError, NotImplementedError) as error:  # the last of curves
         raise ValueError(f"a shape is not WKT: {error}") from None
 
 
@@ -69,8 +71,9 @@ def shape_from_geojson(value: Json) -> shapely.Geometry | None:
     text = json.dumps(value)
     _check_brackets(text, "[", "]")
     try:
-        return shapely.from_geojson(text) or None
-    except shapely.errors.ShapelyError as error:
+        with np.errstate(all="ignore"):
+            return shapely.from_geojson(text) or None
+    except (shapely.errors.ShapelyError, NotImplementedError) as error:
         raise ValueError(f"a shape is not GeoJSON: {error}") from None
 
 

@@ -12,6 +12,7 @@ from flowveil._measure import MEANINGS, metrics
 from flowveil._methods import find_method
 from flowveil._release import frontier, measure_coverage, read_flows, recount, retrace
 from flowveil._report import show
+from flowveil._synthesis import evaluate_synthetic
 from flowveil._trajectories import evaluate
 
 if TYPE_CHECKING:
@@ -187,6 +188,19 @@ def trajectories_losses(
         {"title": name.capitalize(), "rows": _rows(value, {})} for name, value in figures.items() if _nested(value)
     ]
     return {"tables": tables}
+
+
+def synthetic_losses(
+    folder: Path, trips: Readable, *, columns: str | Mapping[str, str] | None = None, where: str | None = None
+) -> dict[str, Json]:
+    """Return how far synthetic trajectories are from true ones, as a table."""
+    figures = cast("dict[str, Json]", evaluate_synthetic(folder, trips, columns=columns, where=where))
+    return {
+        "tables": [
+            {"title": title, "rows": _rows(figures[name], figures["meanings"])}
+            for name, title in (("measures", "How far from the truth: 0 is the best"), ("nearest", "Nearest paths"))
+        ]
+    }
 
 
 def _nested(value: Json) -> bool:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowveil._errors import InputError
 from flowveil._export import check_format, export_release, find_format
 from flowveil._folder import NEEDS, Kind, check_kind, find_kind, find_release, read_manifest
 from flowveil._kinds.records import RECORDS
 from flowveil._matrices import NoisyRelease
-from flowveil._options import check_path
+from flowveil._options import check_flag, check_path
+from flowveil._questions import Answered
 from flowveil._reading import reconstruct_flows, sample_trips
 from flowveil._release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
     from flowveil._matrices import Answer
     from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._reading import Reconstruction
+    from flowveil._synthesis import SyntheticRelease
     from flowveil._trajectories import TrajectoryRelease
     from flowveil._trips import TripsLike
     from flowveil._verify import TrajectoryVerification, Verification
 
-Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | Figures | None]"  # by name
+Figures: TypeAlias = "dict[str, bool | int | float | str | list[float] | list[Figures] | Figures | None]"  # by name
 
 
-def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRelease:
+def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRelease | SyntheticRelease:
     """Read a release folder; what comes back is of the class of its kind.
 
     It does not check the promise (`verify` does), and `metrics()` of a release that was read back raises.
@@ -41,7 +43,7 @@ def read_release(release: str | Path) -> Release | NoisyRelease | TrajectoryRele
     ('Release', 'NoisyRelease')
     """
     kind, _ = read_manifest(release)
-    content: Release | NoisyRelease | TrajectoryRelease = RECORDS[kind].read(release)
+    content: Release | NoisyRelease | TrajectoryRelease | SyntheticRelease = RECORDS[kind].read(release)
     return content
 
 
@@ -98,28 +100,50 @@ def evaluate(
     unit: str | None = None,
     weight: str | None = None,
     k: int | None = None,
-    k_weight: float | Literal["auto"] | None = None,
+    k_weight: float | str | None = None,
     tiles: str | None = None,
+    each: bool | None = None,
+    stops: str | Sequence[str] | None = None,
+    frames: str | None = None,
+    timezone: str | None = None,
+    questions: bool = False,
 ) -> Figures:
     """Return what a release folder lost against its input; the figures are private.
 
     Of flows the metrics (docs/metrics.md), of noise the errors of queries by workload, of trajectories accuracy,
-    utility and unicity. Input options (columns, where, zones) come from the audit file beside the release unless they
-    are given. Of flows only: unit, weight, k, k_weight are what they are held against, whatever the release promises
-    (by default what it promises, and a k_weight of k times the mean weight); tiles: count those of the "tree" (the
-    default), or "all" of an area.
+    utility and unicity, of synthetic ones how far they are from true ones. Input options (columns, where, zones) come
+    from the audit file beside the release unless they are given. Of flows only: unit, weight, k, k_weight are what
+    they are held against, whatever the release promises (by default what it promises, and a k_weight of k times the
+    mean weight); tiles: count those of the "tree" (the default), or "all" of an area; each: with a row of metrics for
+    each step of time and group.
+    Of noise only: stops and frames, as the release was made with; zones: those of your own questions, a row for the
+    flows between them. timezone: of frames, or of trajectories.
+    questions: in place of all this, what people ask of trips, answered from the input and from the release: the same
+    figures for every kind. zones are then districts of one's own; by default squares. Of paths a trip is a move, from
+    one sample to the next.
     trips: what `read_trips` returns, or anything it takes; of trajectories, their samples.
 
     >>> figures = fv.evaluate("release", "trips.parquet")
     >>> figures["k"], figures["below_k"]
     (5, 0)
+    >>> fv.evaluate("release", "trips.parquet", questions=True)["top"]["count"]
+    10
     """
     kind, _ = read_manifest(release)
-    measure = RECORDS[kind].evaluate
+    measure = RECORDS[kind].ask if check_flag(questions, "questions") else RECORDS[kind].evaluate
     input_options = {"zones": zones, "columns": columns, "where": where}
-    given = {**input_options, "unit": unit, "weight": weight, "k": k, "k_weight": k_weight, "tiles": tiles}
-    figures: Figures = measure(release, trips, **check_options(measure, kind, given))
-    return figures
+    given: dict[str, object] = {
+        **input_options,
+        "unit": unit,
+        "weight": weight,
+        "k": k,
+        "k_weight": k_weight,
+        "tiles": tiles,
+    }
+    given |= {"stops": stops, "frames": frames, "timezone": timezone}
+    given |= {"each": each or None}
+    measured: Figures | Answered = measure(release, trips, **check_options(measure, kind, given))
+    return measured.figures if isinstance(measured, Answered) else measured
 
 
 def export(release: str | Path, to: str, path: str | Path, *, overwrite: bool = False) -> Export:
@@ -195,19 +219,32 @@ def query(
     destination: str | Iterable[float] | None = None,
     stops: Mapping[int, str | Iterable[float]] | Iterable[str | Iterable[float]] | None = None,
     places: Mapping[str, str | Iterable[float]] | Iterable[str] | None = None,
+    origin_zones: str | Iterable[str] | None = None,
+    destination_zones: str | Iterable[str] | None = None,
+    at: Mapping[str, object] | Iterable[str] | None = None,
 ) -> Answer:
     """Estimate the trips of a release with noise that start, end and stop in boxes (west, south, east, north).
 
     stops: boxes by the number of the stop, from 1, or in order. places: boxes by the names in the manifest, e.g. of
     frames, or texts NAME=W,S,E,N. A place without a box may be anywhere.
-    origin, destination: boxes of both ends, in degrees.
+    origin, destination: boxes of both ends, in degrees. origin_zones, destination_zones: in their place, ids of zones
+    of a release about zones. at: values of time and groups, e.g. {"time": 8, "sex": "f"}, or texts "time=8".
 
     >>> answer = fv.query("noisy", origin=(4.5, 50.3, 4.6, 50.4))
     >>> answer.low <= answer.estimate <= answer.high
     True
     """
     content, ask = _open(release, "query")
-    answer: Answer = ask(content, origin=origin, destination=destination, stops=stops, places=places)
+    answer: Answer = ask(
+        content,
+        origin=origin,
+        destination=destination,
+        stops=stops,
+        places=places,
+        origin_zones=origin_zones,
+        destination_zones=destination_zones,
+        at=at,
+    )
     return answer
 
 

@@ -11,6 +11,7 @@ from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.points import CellGrid, Matrix, Points
 from flowveil._matrices.read import read_noisy
 from flowveil._matrices.release import NoisyRelease, add_noise
+from flowveil._matrices.workloads import answer_boxes, make_workload, mre
 
 __all__ = [
     "ADVICE_WARNING",
@@ -24,12 +25,15 @@ __all__ = [
     "Points",
     "add_noise",
     "advise",
+    "answer_boxes",
     "build_frame_matrix",
     "build_matrix",
     "build_tile_matrix",
     "choose_noise",
     "count_for_noise",
+    "make_workload",
     "matrix_of_flows",
+    "mre",
     "parse_trips",
     "query_errors",
     "query_noisy",

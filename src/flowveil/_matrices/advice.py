@@ -55,7 +55,9 @@ def advise(
     """
     budgets, cells = parse_epsilons(epsilons), parse_cells(cells)
     trips = parse_trips(trips)
-    max_trips_per_person = parse_bound(max_trips_per_person)
+    most = parse_bound(max_trips_per_person)
+    if not isinstance(most, int):
+        raise InputError("auto needs trips of persons, and advice has none", "give --max-trips-per-person N")
     city = City(persons=max(1, trips // 20)).trips(trips)
     matrix, tiles = build_matrix(city, CITY_BBOX, cells), build_tile_matrix(city, CITY_BBOX)
     workloads = [make_workload(matrix.points, *kind, queries=_QUERIES) for kind in _WORKLOADS]
@@ -64,7 +66,7 @@ def advise(
         {
             "epsilon": epsilon,
             "method": name,
-            **_try(tiles if name == MOSAIC else matrix, name, epsilon / max_trips_per_person, workloads, lattice),
+            **_try(tiles if name == MOSAIC else matrix, name, epsilon / most, workloads, lattice),
         }
         for epsilon in budgets
         for name in (*BOX_METHODS, MOSAIC)

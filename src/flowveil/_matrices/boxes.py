@@ -37,22 +37,3 @@ def join(parts: list[Boxes]) -> Boxes:
         return np.concatenate([getattr(part, name) for part in parts])[order]
 
     return Boxes(low[order], column("high"), column("counts"), column("charged"), matrix[order], column("node"))
-
-
-def non_negative(counts: IntArray) -> IntArray:
-    """Return the nearest counts that are not negative and keep the total (zero if the total is negative).
-
-    Nearest by sum of squares: all counts are lowered by the same amount, and those that would pass zero stay there.
-    Whole numbers: what rounding leaves goes to the counts that lost most by it, first ones first.
-    """
-    total = int(counts.sum())
-    if total <= 0:
-        return np.zeros(len(counts), np.int64)
-    falling = np.sort(counts)[::-1].astype(np.float64)
-    lowered = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
-    kept = int(np.flatnonzero(falling > lowered)[-1])
-    exact = np.maximum(counts - lowered[kept], 0)
-    whole: IntArray = np.floor(exact).astype(np.int64)
-    missing = total - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
-    return whole

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from flowveil._engine import QuerySource, Readable
+    from flowveil._matrices.build import ChooseBound
     from flowveil._matrices.points import Matrix
     from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._trips import TripsLike
@@ -32,12 +33,18 @@ class CountingOptions(ReadingOptions, total=False):
     bbox: str | Iterable[float] | None
     memory: str | int | None
     unit: str | None
-    max_trips_per_person: int | None
+    max_trips_per_person: int | str | None
+    protect: str | None
+    persons: bool
     cells: int
     ends: str
     stops: str | Sequence[str]
     frames: str
-    timezone: str
+    timezone: str | None
+    time: str | None
+    time_hierarchy: str | None
+    by: str | Sequence[str]
+    groups: Mapping[str, Iterable[str | None]] | Iterable[str]
     grid: str | None
     hierarchy: str | Sequence[str] | None
     zones: ZonesLike
@@ -52,16 +59,18 @@ class NoiseKeywords(CountingOptions, DescriptionOptions, total=False):
 _FRAMES = "--frames"
 _WRITTEN = ("layout", "encoding", "decimal", "time_format", "input_crs", "matrices")
 _ALWAYS = {"query", "columns", "where", "bbox", "memory", "max_trips_per_person"}
-_ON_CELLS = {"cells", "ends", "stops", "unit", *_WRITTEN}
+_ON_CELLS = {"cells", "ends", "stops", "unit", "protect", "timezone", "period", *_WRITTEN}
+_ON_TILES = {"grid", "hierarchy", "unit", "places", "zones", "zone_name", "protect", "timezone", "period", *_WRITTEN}
+_ON_TILES |= {"time", "by", "groups", "time_hierarchy", "persons"}
 _USED = {
-    MOSAIC: {"grid", "hierarchy", "unit", "places", *_WRITTEN},
-    LAPLACE: {"grid", "hierarchy", "unit", "places", "zones", "zone_name", *_WRITTEN},
-    _FRAMES: {"cells", "frames", "timezone"},
+    MOSAIC: _ON_TILES,
+    LAPLACE: _ON_TILES,
+    _FRAMES: {"cells", "frames", "timezone", "period"},
 }
 _SOMETIMES = _ON_CELLS.union(*_USED.values())
 _OF_READING = ("query", "columns", "where", *_WRITTEN)
 _LEFT_OUT = "leave it out"
-_ONE_MATRIX = "leave it out: a release with noise has one matrix on areas of its own"
+_OWN_AREAS = "leave it out: a release with noise has areas of its own, and counts that add up"
 _TRUE_NUMBERS = "leave it out: it is about true numbers, and here all have noise"
 _GRID = "leave it out, or give --method daf-entropy, which lays a grid of --cells over the bbox"
 _SOMETIMES_HINTS = {
@@ -69,9 +78,14 @@ _SOMETIMES_HINTS = {
     "grid": "leave it out: give --cells N in its place, or --method noisy-mosaic",
     "hierarchy": "leave it out: give --cells N in its place, or --method noisy-mosaic",
     "places": "leave it out: boxes have no names",
-    "zones": "leave it out, or give --method laplace",
-    "zone_name": "leave it out, or give --method laplace and --zones FILE",
-    "timezone": "leave it out: only --frames looks at a clock",
+    "zones": "leave it out, or give --method noisy-mosaic",
+    "zone_name": "leave it out, or give --method noisy-mosaic and --zones FILE",
+    "protect": "leave it out: days of a person are what frames count, and a person is protected",
+    "persons": "leave it out: boxes have one count; give --method noisy-mosaic",
+    **dict.fromkeys(
+        ("time", "time_hierarchy", "by", "groups"),
+        "leave it out: boxes are one matrix; give --method noisy-mosaic, which has one for each step and group",
+    ),
     **dict.fromkeys(("cells", "ends", "stops", "frames"), _GRID),
     **dict.fromkeys(_WRITTEN, "leave it out: frames are read of samples, which are written plainly"),
 }
@@ -82,8 +96,7 @@ _NEVER_HINTS = {
     "counts": "leave it out: noise protects what a row counts, whatever it is",
     "max_unusable": "leave it out: success would depend on single rows; the private audit file counts those dropped",
     "elsewhere": "leave it out: a release with noise leaves nothing out to report",
-    **dict.fromkeys(("time", "time_hierarchy", "by", "totals", "remainders"), _ONE_MATRIX),
-    **dict.fromkeys(("beside", "areas_from", "same_areas"), _ONE_MATRIX),
+    **dict.fromkeys(("totals", "remainders", "beside", "areas_from", "same_areas"), _OWN_AREAS),
     **dict.fromkeys(
         (
             "preset",
@@ -114,7 +127,7 @@ def choose_noise(method: str | None, epsilon: float | None, given: Iterable[str]
             raise InputError(f"{method} adds no noise", "leave out --epsilon, or see flowveil methods")
         return MOSAIC
     for option in given:
-        if option in {"max_trips_per_person", "cells", "ends", "stops", "frames"}:
+        if option in {"max_trips_per_person", "protect", "persons", "groups", "cells", "ends", "stops", "frames"}:
             raise InputError(f"{spelled(option)} goes with noise", "give --epsilon E, or leave it out")
     return None
 
@@ -132,16 +145,22 @@ def check_given(method: str, given: Iterable[str]) -> None:
             raise InputError(f"{spelled(option)} does not go with {kind if option in _SOMETIMES else 'noise'}", hint)
 
 
-def count_for_noise(trips: TripsLike, method: str, given: Mapping[str, Any]) -> Matrix:  # of CountingOptions
+def count_for_noise(
+    trips: TripsLike,
+    method: str,
+    given: Mapping[str, Any],  # of CountingOptions
+    choose: ChooseBound,
+) -> Matrix:
     """Return the matrix that a method needs of trips (what `read_trips` takes or returns, samples with frames).
 
-    given: options by name, those of CountingOptions; others are refused.
+    given: options by name, those of CountingOptions; others are refused. choose: how a bound is chosen privately.
     """
     for option in given:
         if option not in _ALWAYS | _SOMETIMES | _NEVER_HINTS.keys():
             raise TypeError(f"add_noise() got an unexpected keyword argument {option!r}")
     check_given(method, given)
     rest = dict(given)
+    period = rest.pop("period", None)
     read = {name: rest.pop(name) for name in _OF_READING if name in rest}
     if "frames" in rest:
         query, samples = read.pop("query", None), cast("Readable", trips)
@@ -152,4 +171,7 @@ def count_for_noise(trips: TripsLike, method: str, given: Mapping[str, Any]) -> 
             raise InputError(f"{spelled(option)} was given, but the trips are read", "give it to read_trips")
     else:
         trips = read_trips(trips, **read)
-    return (build_tile_matrix if method in TILE_METHODS else build_matrix)(trips, rest.pop("bbox", None), **rest)
+    box = rest.pop("bbox", None)
+    if method in TILE_METHODS:
+        return build_tile_matrix(trips, box, period=period, choose=choose, **rest)
+    return build_matrix(trips, box, choose=choose, **rest)

@@ -13,7 +13,7 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._matrices.boxes import Boxes, join
-from flowveil._matrices.grids import DEFAULT_MAX_CELLS, TOTAL_PARTS, entropy_side, too_many
+from flowveil._matrices.grids import DEFAULT_MAX_CELLS, TOTAL_SHARE, entropy_side, parts_of, too_many
 from flowveil._matrices.homogeneity import SENSITIVITY, candidates, equal_cuts, unevenness
 from flowveil._matrices.points import add
 from flowveil._noise import PARTS, public_random
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from flowveil._noise import Ledger
 
 _LEAST_SHARE, _MOST_CANDIDATES = 0.001, 1_000
-_STOP = 1.5  # fewer slabs than this would round to one
+STOP_BELOW = 1.5  # fewer slabs than this would round to one
+_MOST_STOP = 1_000.0
 
 
 @dataclass(eq=False)
@@ -47,13 +48,36 @@ class _Plan:
     cutting: IntArray  # what depth h spends on cuts, h = 0 .. d - 1
 
 
-def daf_entropy(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) -> Boxes:
+@dataclass(frozen=True)
+class _Rules:
+    """What the user may choose."""
+
+    max_cells: int
+    total_share: float
+    stop_below: float
+    cut_share: float = 0.0
+    candidate_cuts: int = 1
+
+
+def daf_entropy(
+    points: Points,
+    ledger: Ledger,
+    max_cells: int = DEFAULT_MAX_CELLS,
+    total_share: float = TOTAL_SHARE,
+    stop_below: float = STOP_BELOW,
+) -> Boxes:
     """Equal slabs at every node."""
-    return _daf(points, ledger, 0.0, 1, max_cells)
+    return _daf(points, ledger, _Rules(max_cells, total_share, stop_below))
 
 
 def daf_homogeneity(
-    points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS, cut_share: float = 0.3, candidate_cuts: int = 10
+    points: Points,
+    ledger: Ledger,
+    max_cells: int = DEFAULT_MAX_CELLS,
+    cut_share: float = 0.3,
+    candidate_cuts: int = 10,
+    total_share: float = TOTAL_SHARE,
+    stop_below: float = STOP_BELOW,
 ) -> Boxes:
     """Slabs chosen privately from candidate cuts: those within which counts are most even."""
     if not _LEAST_SHARE <= cut_share <= 1 - _LEAST_SHARE or not 2 <= candidate_cuts <= _MOST_CANDIDATES:
@@ -61,13 +85,16 @@ def daf_homogeneity(
             f"cut_share is {cut_share} and candidate_cuts {candidate_cuts}",
             f"give a share from {_LEAST_SHARE} to {1 - _LEAST_SHARE}, and 2 to {_MOST_CANDIDATES:,} candidates",
         )
-    return _daf(points, ledger, cut_share, candidate_cuts, max_cells)
+    return _daf(points, ledger, _Rules(max_cells, total_share, stop_below, cut_share, candidate_cuts))
 
 
-def _daf(points: Points, ledger: Ledger, cut_share: float, candidate_cuts: int, max_cells: int) -> Boxes:
+def _daf(points: Points, ledger: Ledger, rules: _Rules) -> Boxes:
+    if not 1 <= rules.stop_below <= _MOST_STOP:
+        raise InputError(f"stop_below is {rules.stop_below}", f"give a number of parts from 1 to {_MOST_STOP:g}")
     d = len(points.lengths)
-    level = _root(points, ledger)
-    plan = make_plan(level.noisy, ledger, points.lengths, cut_share)
+    spent = parts_of(rules.total_share, "total_share")
+    level = _root(points, ledger, spent)
+    plan = make_plan(level.noisy, ledger, points.lengths, rules.cut_share, spent)
     done: list[Boxes] = []
     for depth in range(d):
         counts = _counts(points, level)
@@ -75,19 +102,19 @@ def _daf(points: Points, ledger: Ledger, cut_share: float, candidate_cuts: int, 
             level.noisy = ledger.count(f"counts {depth}", level.node, counts, plan.counting[level.matrix, depth])
         cutting = plan.cutting[level.matrix, depth]
         wanted = entropy_side(level.noisy, ledger.epsilons(ledger.left(level.node) - cutting), d - depth)
-        final = stops(wanted) | (np.array(points.lengths[depth:]) == 1).all()
+        final = stops(wanted, rules.stop_below) | (np.array(points.lengths[depth:]) == 1).all()
         done.append(_publish(ledger, level, counts, final))
         split = np.flatnonzero(~final)
         length = level.high[split, depth] - level.low[split, depth]
         slabs = np.clip(np.rint(wanted[split]), 1, length).astype(np.int64)
-        if slabs.sum() + sum(map(len, done)) > max_cells * points.matrices:
-            raise too_many(float(slabs.sum() + sum(map(len, done))), max_cells)
+        if slabs.sum() + sum(map(len, done)) > rules.max_cells * points.matrices:
+            raise too_many(float(slabs.sum() + sum(map(len, done))), rules.max_cells)
         ends = zip(*_ends(level, split, depth), slabs.tolist(), strict=True)
         cuts = [equal_cuts(low, high, m) for low, high, m in ends]
-        if cut_share:
+        if rules.cut_share:
             inner = np.flatnonzero((slabs > 1) & (slabs < length))
             chosen = _choose(
-                points, ledger, level, split[inner], slabs[inner], depth, cutting[split[inner]], candidate_cuts
+                points, ledger, level, split[inner], slabs[inner], depth, cutting[split[inner]], rules.candidate_cuts
             )
             for at, edges in zip(inner.tolist(), chosen, strict=True):
                 cuts[at] = edges
@@ -97,10 +124,10 @@ def _daf(points: Points, ledger: Ledger, cut_share: float, candidate_cuts: int, 
     return join(done)
 
 
-def make_plan(noisy: IntArray, ledger: Ledger, lengths: tuple[int, ...], cut_share: float) -> _Plan:
+def make_plan(noisy: IntArray, ledger: Ledger, lengths: tuple[int, ...], cut_share: float, spent: int) -> _Plan:
     """Split what the total left over depths 1 to d, in proportion to the cube root of the expected nodes (Eq. 32)."""
     d = len(lengths)
-    left = PARTS - TOTAL_PARTS
+    left = PARTS - spent
     root = np.clip(np.rint(entropy_side(noisy, ledger.epsilon_of(left), d)), 1, lengths[0])
     weight = root[:, None] ** (np.arange(1, d + 1) / 3)
     share = left * weight / weight.sum(axis=1, keepdims=True)
@@ -113,15 +140,15 @@ def make_plan(noisy: IntArray, ledger: Ledger, lengths: tuple[int, ...], cut_sha
     return _Plan(np.floor(counting).astype(np.int64), np.floor(cutting).astype(np.int64))
 
 
-def stops(wanted: FloatArray) -> BoolArray:
+def stops(wanted: FloatArray, below: float) -> BoolArray:
     """Which nodes are not worth a split, judged by how many slabs their noisy counts deserve."""
-    leaves: BoolArray = wanted < _STOP
+    leaves: BoolArray = wanted < below
     return leaves
 
 
-def _root(points: Points, ledger: Ledger) -> _Level:
+def _root(points: Points, ledger: Ledger, spent: int) -> _Level:
     d, matrices = len(points.lengths), points.matrices
-    noisy = ledger.count("total", ledger.roots, points.totals, TOTAL_PARTS)
+    noisy = ledger.count("total", ledger.roots, points.totals, spent)
     low = np.zeros((matrices, d), np.int64)
     high = np.tile(np.array(points.lengths, np.int64), (matrices, 1))
     return _Level(ledger.roots, np.arange(matrices), low, high, points.number.copy(), noisy)

@@ -15,7 +15,7 @@ from flowveil._errors import InputError
 from flowveil._matrices.build import DEFAULT_CELLS, public_box
 from flowveil._matrices.points import CellGrid, Matrix, Points, Provenance
 from flowveil._noise import public_random
-from flowveil._options import parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
+from flowveil._options import PERSON, Protection, parse_bound, parse_cells, parse_memory, parse_text, parse_timezone
 from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def build_frame_matrix(
             "the days that count of each person must be bounded", "give --max-trips-per-person N: days of one person"
         )
     most, timezone = parse_bound(max_trips_per_person), parse_timezone(timezone)
+    if not isinstance(most, int):
+        raise InputError("auto is for trips, not for days", "give --max-trips-per-person N: days of one person")
     memory = None if memory is None else parse_memory(memory)
     source = open_samples(samples, columns, where)
     read = replace(source, where=without_errors(source.where)).read(memory)
@@ -77,7 +79,7 @@ def build_frame_matrix(
         beyond_bound=int(inside.sum() - kept.sum()),
     )
     points = Points(distinct.reshape(-1, 2 * len(named)), counts.astype(np.int64), grid.lengths)
-    return Matrix(points, grid, source.columns["user"], most, provenance)
+    return Matrix(points, grid, source.columns["user"], most, provenance, protection=Protection(PERSON))
 
 
 def parse_frames(text: str) -> dict[str, tuple[int, int]]:

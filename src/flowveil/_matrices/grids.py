@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from flowveil._matrices.points import Points
     from flowveil._noise import Ledger
 
-TOTAL_PARTS = PARTS // 100  # the noisy total costs a hundredth of epsilon
-_BORDER = 10 / 2**0.5  # c_0: which share of the trips on the border of a query is misplaced (Qardaji et al. 2013)
+TOTAL_SHARE = 0.01  # of epsilon, for the noisy total
+TOTAL_PARTS = PARTS // 100
+BORDER = 10 / 2**0.5  # c_0: which share of the trips on the border of a query is misplaced (Qardaji et al. 2013)
+LEAST_SHARE = 0.001
+_LARGEST_BORDER = 1e6
 DEFAULT_MAX_CELLS = 2_000_000  # OpenDP draws about 100,000 integers a second
 
 
@@ -34,33 +37,57 @@ def uniform(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) 
     return _release(points, ledger, np.ones((points.matrices, len(points.lengths)), np.int64), max_cells)
 
 
-def eug(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) -> Boxes:
-    """Cut as the extended uniform grid does, as published (Eq. 13)."""
+def eug(
+    points: Points,
+    ledger: Ledger,
+    max_cells: int = DEFAULT_MAX_CELLS,
+    query_share: float = 0.0,
+    border: float = BORDER,
+    total_share: float = TOTAL_SHARE,
+) -> Boxes:
+    """Cut as the extended uniform grid does, as published (Eq. 13; Eq. 8 if the share of queries is known)."""
+    check_queries(query_share, border)
 
     def side(total: FloatArray, epsilon: float, d: int) -> FloatArray:
         if d == 1:
             return np.ones_like(total)  # the published formula has no optimum here
-        alpha = (2 * (d - 1) / d * total * epsilon / (2**0.5 * _BORDER)) ** (2 / (3 * d - 2))
-        return np.asarray(alpha * (d * (3 * d - 2) / (3 * d**2 - 3 * d + 2)))
+        known = query_share ** (1 / d - 1 / 2) if query_share else 1.0
+        alpha = (2 * (d - 1) / d * known * total * epsilon / (2**0.5 * border)) ** (2 / (3 * d - 2))
+        return np.asarray(alpha if query_share else alpha * (d * (3 * d - 2) / (3 * d**2 - 3 * d + 2)))
 
-    return _by_total(points, ledger, side, max_cells)
+    return _by_total(points, ledger, side, max_cells, total_share)
 
 
-def eug_border(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) -> Boxes:
+def eug_border(
+    points: Points,
+    ledger: Ledger,
+    max_cells: int = DEFAULT_MAX_CELLS,
+    query_share: float = 0.0,
+    border: float = BORDER,
+    total_share: float = TOTAL_SHARE,
+) -> Boxes:
     """Cut as `eug`, with the border of a query counted right for more than two dimensions."""
+    check_queries(query_share, border)
 
     def side(total: FloatArray, epsilon: float, d: int) -> FloatArray:
-        return np.asarray((2 / d * total * epsilon / (2**0.5 * _BORDER)) ** (2 / (d + 2)))
+        known = query_share ** (1 / 2 - 1 / d) if query_share else 1.0
+        return np.asarray((2 / d * known * total * epsilon / (2**0.5 * border)) ** (2 / (d + 2)))
 
-    return _by_total(points, ledger, side, max_cells)
+    return _by_total(points, ledger, side, max_cells, total_share)
 
 
-def ebp(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) -> Boxes:
+def ebp(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS, total_share: float = TOTAL_SHARE) -> Boxes:
     """Entropy-based partitioning (Eq. 19)."""
-    return _by_total(points, ledger, entropy_side, max_cells)
+    return _by_total(points, ledger, entropy_side, max_cells, total_share)
 
 
-def mkm(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS, variant: str = "lei") -> Boxes:
+def mkm(
+    points: Points,
+    ledger: Ledger,
+    max_cells: int = DEFAULT_MAX_CELLS,
+    variant: str = "lei",
+    total_share: float = TOTAL_SHARE,
+) -> Boxes:
     """Cut as Lei does for M-estimators; `variant=daf` as the DAF paper has it."""
     if variant not in ("lei", "daf"):
         raise InputError(f"mkm has no variant {variant!r}", "variants are lei and daf")
@@ -69,7 +96,22 @@ def mkm(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS, vari
         logarithm = np.sqrt(np.log(np.maximum(total, np.e))) if variant == "lei" else 1.0
         return np.asarray((total / logarithm) ** (2 / (d + 2)))
 
-    return _by_total(points, ledger, side, max_cells)
+    return _by_total(points, ledger, side, max_cells, total_share)
+
+
+def parts_of(share: float, name: str) -> int:
+    """Return a share of the budget in parts, or raise."""
+    if not LEAST_SHARE <= share <= 1 - LEAST_SHARE:
+        raise InputError(f"{name} is {share}", f"give a share from {LEAST_SHARE} to {1 - LEAST_SHARE}")
+    return int(share * PARTS)
+
+
+def check_queries(query_share: float, border: float) -> None:
+    """Raise unless queries cover a share of the space (0: not known), and the constant of the border is positive."""
+    if not 0 <= query_share <= 1:
+        raise InputError(f"query_share is {query_share}", "give the share of the space that queries cover, 0 to 1")
+    if not 1 / _LARGEST_BORDER <= border <= _LARGEST_BORDER:
+        raise InputError(f"border is {border}", f"give a number from {1 / _LARGEST_BORDER:g} to {_LARGEST_BORDER:g}")
 
 
 def entropy_side(total: FloatArray | IntArray, epsilon: float | FloatArray, d: int) -> FloatArray:
@@ -77,9 +119,9 @@ def entropy_side(total: FloatArray | IntArray, epsilon: float | FloatArray, d: i
     return np.asarray((np.maximum(total, 0) * epsilon / 2**0.5) ** (2 / (3 * d)))
 
 
-def noisy_total(points: Points, ledger: Ledger) -> FloatArray:
+def noisy_total(points: Points, ledger: Ledger, spent: int) -> FloatArray:
     """Return the noisy count of each matrix, at least 0."""
-    noisy = ledger.count("total", ledger.roots, points.totals, TOTAL_PARTS)
+    noisy = ledger.count("total", ledger.roots, points.totals, spent)
     return np.maximum(noisy, 0).astype(np.float64)
 
 
@@ -92,10 +134,15 @@ def too_many(needed: float, max_cells: int) -> InputError:
 
 
 def _by_total(
-    points: Points, ledger: Ledger, side: Callable[[FloatArray, float, int], FloatArray], max_cells: int
+    points: Points,
+    ledger: Ledger,
+    side: Callable[[FloatArray, float, int], FloatArray],
+    max_cells: int,
+    total_share: float,
 ) -> Boxes:
-    total = noisy_total(points, ledger)
-    parts = side(total, ledger.epsilon_of(PARTS - TOTAL_PARTS), len(points.lengths))
+    spent = parts_of(total_share, "total_share")
+    total = noisy_total(points, ledger, spent)
+    parts = side(total, ledger.epsilon_of(PARTS - spent), len(points.lengths))
     sides = np.clip(np.rint(parts)[:, None], 1, np.array(points.lengths)).astype(np.int64)
     return _release(points, ledger, sides, max_cells)
 

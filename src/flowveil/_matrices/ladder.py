@@ -51,6 +51,37 @@ class Ladder:
         return nodes
 
 
+@dataclass(frozen=True, eq=False)
+class Ladders:
+    """The ladders of several axes: origin, destination, and time where it is one. Arrays have one column an axis."""
+
+    axes: tuple[Ladder, ...]
+
+    @property
+    def last(self) -> IntArray:
+        """The last level of each axis."""
+        return np.array([ladder.levels - 1 for ladder in self.axes])
+
+    @property
+    def widths(self) -> IntArray:
+        """Tiles, or steps, of each axis."""
+        return np.array([len(ladder.leaf) for ladder in self.axes])
+
+    def tiles(self, level: IntArray, area: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the first tile of each area and the one after its last."""
+        ends = [ladder.tiles(level[:, at], area[:, at]) for at, ladder in enumerate(self.axes)]
+        return np.column_stack([start for start, _ in ends]), np.column_stack([end for _, end in ends])
+
+    def inside(self, level: IntArray, area: IntArray, finer: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the first area of level `finer` inside each area of `level`, and how many there are."""
+        runs = [ladder.inside(level[:, at], area[:, at], finer[:, at]) for at, ladder in enumerate(self.axes)]
+        return np.column_stack([low for low, _ in runs]), np.column_stack([count for _, count in runs])
+
+    def areas(self, level: IntArray, cells: IntArray) -> IntArray:
+        """Return the areas of a level that cells lie in."""
+        return np.column_stack([ladder.area[level[:, at], cells[:, at]] for at, ladder in enumerate(self.axes)])
+
+
 def make_ladder(tree: Hierarchy) -> Ladder:
     """Return the ladder of a tree: one level for each depth that cuts anything."""
     leaves = np.flatnonzero(tree.is_leaf)

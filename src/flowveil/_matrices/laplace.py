@@ -26,6 +26,7 @@ class Listed:
     cells: IntArray  # one row a pair
     counts: IntArray
     charged: IntArray  # in parts of the ledger
+    matrix: IntArray
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -37,7 +38,7 @@ def laplace(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) 
     Whether the release would be too large is decided from the number of pairs alone: the trips are private.
     """
     first, second = points.lengths
-    pairs = first * second
+    pairs = points.matrices * first * second  # a trip is in one of them
     expected = pairs * positive_share(float(ledger.scales(np.array([PARTS]))[0]))
     if expected > max_cells or pairs > _MOST_PAIRS:
         raise InputError(
@@ -45,7 +46,9 @@ def laplace(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS) 
             f"max_cells = {max_cells:,}",
             "use a coarser grid or larger epsilon, or noisy-mosaic; or allow more with --option max_cells=N",
         )
-    cells = points.cells[:, 0] * second + points.cells[:, 1]
+    cells = (points.number * first + points.cells[:, 0]) * second + points.cells[:, 1]
     order = np.argsort(cells)
     listed, counts = ledger.publish_positive("cells", 0, points.counts[order], cells[order], pairs)
-    return Listed(np.column_stack(np.divmod(listed, second)), counts, np.full(len(listed), PARTS))
+    pair = listed % (first * second)
+    charged = np.full(len(listed), PARTS)
+    return Listed(np.column_stack(np.divmod(pair, second)), counts, charged, listed // (first * second))

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, cast
 
 from flowveil._folder import NOISE
 from flowveil._matrices.methods import LAPLACE
+from flowveil._matrices.streams import COUNTS
+from flowveil._noise import WindowLedger
+from flowveil._options import PERIODS, PERSON, TRIP, WINDOW
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from flowveil._folder import Description, Kind, Manifest, Promise, Settings, Spending
+    from flowveil._folder import Description, Json, Kind, Manifest, Promise, Settings, Spending
     from flowveil._matrices.points import Matrix
     from flowveil._methods import Value
     from flowveil._noise import Ledger
+    from flowveil._options import Protection
 
 _ABSENCE = (
     "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
@@ -23,6 +27,19 @@ _POSITIVE_ABSENCE = (
     "Noise was added to every pair of tiles, and those below one are not listed. A listed pair may have had no trips, "
     "and one that is not listed may have had some."
 )
+_REPEATED = (
+    " Where `drawn` is an earlier step than `time`, counts are those of that step once more: not much had changed "
+    "since, as far as noise lets one tell."
+)
+_PERSONS = (
+    "Persons are those with a counted trip in the flow, with noise of the scale `persons_scale`; one person may count "
+    "in several flows. "
+)
+_DIVIDED = (
+    "Which steps of time and groups there are was chosen without the data, too, and all of them are published, with "
+    "trips or without. "
+)
+_WHEN = dict(zip(PERIODS, ("on one day", "in one week", "in one month"), strict=True))
 _NEGATIVE = "they may be negative"
 _POSITIVE = "those below one are not listed, so that sums over many pairs are too large"
 
@@ -30,24 +47,29 @@ _POSITIVE = "those below one are not listed, so that sums over many pairs are to
 def make_manifest(
     matrix: Matrix,
     method: str,
-    epsilon: float,
-    ledger: Ledger,
+    unit: Ledger,
+    ledgers: Sequence[Ledger | WindowLedger],
     typed: Mapping[str, Value],
     kind: Kind,
     description: Mapping[str, str],
+    draws: list[dict[str, Json]] | None = None,
 ) -> Manifest:
     """Return the manifest; it holds what the user typed, and the budget, which depends on noisy counts only."""
     most = matrix.max_trips_per_person
     promise: Promise = {
         "kind": NOISE,
-        "epsilon": epsilon,
+        "epsilon": unit.epsilon,
         "delta": 0,
-        "unit": matrix.unit or "trip",
-        "neighbours": f"one {'person' if matrix.unit else 'trip'} added or removed",
+        **protects(matrix),
+        "neighbours": neighbors(matrix.protection),
         "max_trips_per_person": most if matrix.unit else None,
-        "budget": budget(ledger, most),
+        "budget": budget(unit, ledgers[0], most),
     }
-    options = matrix.grid.settings()
+    if draws is not None:
+        promise["draws"] = draws
+    options = matrix.grid.settings() | matrix.layers.settings(matrix.timezone)
+    if matrix.visits is not None:
+        options["persons"] = True
     if typed:
         options["method_options"] = dict(typed)
     manifest: Manifest = {
@@ -56,39 +78,99 @@ def make_manifest(
         "method": method,
         "options": cast("Settings", options),
         "promise": promise,
-        "promise_text": promise_text(promise, description.get("unit_label"), positive_only=method == LAPLACE),
-        "absence": _POSITIVE_ABSENCE if method == LAPLACE else _ABSENCE,
+        "promise_text": promise_text(
+            promise,
+            description.get("unit_label"),
+            positive_only=method == LAPLACE,
+            divided=not matrix.layers.single,
+            persons=matrix.visits is not None,
+        ),
+        "absence": absence(positive_only=method == LAPLACE, stream=draws is not None),
     }
     if description:
         manifest["description"] = cast("Description", dict(description))
     return manifest
 
 
-def budget(ledger: Ledger, most: int) -> list[Spending]:
+def protects(matrix: Matrix) -> Promise:
+    """Return what epsilon is for: the unit, and which of its trips."""
+    return {"unit": matrix.unit or TRIP, "protects": matrix.protection.text}
+
+
+def neighbors(protection: Protection) -> str:
+    """Return what two inputs differ by that a release can hardly tell apart."""
+    whose = "all trips of one person"
+    if protection.name in _WHEN:
+        return f"{whose} {_WHEN[protection.name]} added or removed"
+    if protection.name == WINDOW:
+        return f"{whose} in {protection.window} steps of time in a row added or removed"
+    return f"one {protection.name} added or removed"
+
+
+def budget(unit: Ledger, ledger: Ledger | WindowLedger, most: int) -> list[Spending]:
     """Return what a path spends before its count is published, in order, for a whole unit."""
-    spends = {spend.name: spend.epsilon for spend in ledger.spends if spend.name != "cells"}
-    return [{"spend": name, "epsilon": epsilon * most} for name, epsilon in spends.items()]
-
-
-def promise_text(promise: Promise, label: str | None = None, *, positive_only: bool = False) -> str:
-    """Say a promise in plain words; label: what the unit tells apart; positive_only: no counts below one are listed."""
-    epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
-    if most is None:
-        who = (
-            "The presence or absence of any one trip changes the probability of any release by a factor of at most "
-            f"exp({epsilon:g}). One trip is protected, not a person: someone who made n trips is protected at n times "
-            "that epsilon."
-        )
+    first = {spend.name: spend.epsilon for spend in unit.spends if spend.name != "trips"}
+    if isinstance(ledger, WindowLedger):  # draws tell the rest
+        spends = {spend.name: spend.epsilon * most for spend in ledger.spends if spend.name != COUNTS}
     else:
-        one = "person" if label is None else f"of the {label}"
-        who = (
-            f"The presence or absence of any one {one} (a value of {promise['unit']}) changes the probability of any "
-            f"release by a factor of at most exp({epsilon:g}). At most {most} trips of each {one} are counted, drawn "
-            "at random from their trips."
-        )
+        spends = {spend.name: spend.epsilon * most for spend in ledger.spends if spend.name != "cells"}
+    return [{"spend": name, "epsilon": epsilon} for name, epsilon in (first | spends).items()]
+
+
+def absence(*, positive_only: bool, stream: bool) -> str:
+    """Say what a missing or repeated count means."""
+    if positive_only:
+        return _POSITIVE_ABSENCE
+    return _ABSENCE + (_REPEATED if stream else "")
+
+
+def promise_text(
+    promise: Promise,
+    label: str | None = None,
+    *,
+    positive_only: bool = False,
+    divided: bool = False,
+    persons: bool = False,
+) -> str:
+    """Say a promise in plain words.
+
+    label: what the unit tells apart. positive_only: no counts below one are listed. divided: there are steps of time or
+    groups. persons: persons are counted, too.
+    """
     return (
-        f"{who} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
-        f"{_POSITIVE if positive_only else _NEGATIVE}. The extent of the grid was chosen without the data; the number "
-        "of trips is not published but for the noisy counts. Every further release about the same people adds its own "
-        "epsilon to this one."
+        f"{_who(promise, label)} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
+        f"{_POSITIVE if positive_only else _NEGATIVE}. {_PERSONS if persons else ''}The extent of the grid was chosen "
+        f"without the data; the number of trips is not published but for the noisy counts. "
+        f"{_DIVIDED if divided else ''}"
+        "Every further release about the same people adds its own epsilon to this one."
+    )
+
+
+def _who(promise: Promise, label: str | None) -> str:
+    """Say whom a promise is about."""
+    epsilon, most, unit = promise["epsilon"], promise["max_trips_per_person"], promise["unit"]
+    changes = f"changes the probability of any release by a factor of at most exp({epsilon:g})."
+    name, _, window = promise["protects"].partition(":")
+    one = "person" if label is None else f"of the {label}"
+    if name == TRIP:
+        return (
+            f"The presence or absence of any one trip {changes} One trip is protected, not a person: someone who made "
+            "n trips is protected at n times that epsilon."
+        )
+    if name == PERSON:
+        return (
+            f"The presence or absence of any one {one} (a value of {unit}) {changes} At most {most} trips of each "
+            f"{one} are counted, drawn at random from their trips."
+        )
+    when = f"in any {window} steps of time in a row" if window else _WHEN[name]
+    span = "step of time" if window else name.removeprefix("person-")
+    long = (
+        f"Who travels for longer than {window} steps is protected in each such stretch, not over all of time"
+        if window
+        else f"Someone who travels in n {span}s is protected at n times that epsilon"
+    )
+    return (
+        f"Whether or not the trips that any one {one} (a value of {unit}) made {when} are in the data {changes} At "
+        f"most {most} trips of each {one} in each {span} are counted, drawn at random. {long}: habits that last may "
+        "show."
     )

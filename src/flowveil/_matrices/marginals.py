@@ -1,4 +1,7 @@
-"""Marginals: noisy counts of where trips start, end and stop, each place by itself, finer than all together."""
+"""Marginals: noisy counts of where trips start, end and stop, each place by itself, finer than all together.
+
+Of boxes they are smaller boxes, of areas of zones they are single zones.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
+from flowveil._errors import InputError
+from flowveil._folder import SIDES
+from flowveil._matrices.grids import parts_of
 from flowveil._matrices.points import Points, add
 from flowveil._matrices.privtree import TREE, grow_boxes
-from flowveil._noise import PARTS
+from flowveil._matrices.settling import non_negative
+from flowveil._noise import PARTS, variance
+from flowveil._options import WINDOW
+from flowveil._places import Zones
 from flowveil._reading import Marginal
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
+    from flowveil._matrices.points import Matrix
+    from flowveil._matrices.tiles import TileGrid
     from flowveil._noise import Ledger
 
 MARGINAL = "marginal {}"  # the name of the charge, by the number of the place, from 1
+_ZONES_SHARE = 0.1  # of the budget, for zones; chosen on the synthetic city (docs/decisions/0070-marginals-of-zones.md)
 _HALVINGS = 10  # a marginal has at most so many, so that it has few enough edges to be asked quickly
 _AXES = 2  # of a place
 
@@ -31,9 +44,14 @@ class PlaceBoxes:
     scales: FloatArray  # of the noise of each
     matrix: IntArray
 
-    def spread(self, nonnegative: IntArray) -> Marginal:
-        """Return how trips lie at this place, given the counts without negative ones."""
-        return Marginal(self.low, self.high, nonnegative)
+    @property
+    def settled(self) -> IntArray:
+        """The counts without negative ones."""
+        return non_negative(self.counts, variance(self.scales))
+
+    def spread(self) -> Marginal:
+        """Return how trips lie at this place."""
+        return Marginal(self.low, self.high, self.settled)
 
 
 def count_marginals(points: Points, ledger: Ledger, parts: int, max_cells: int) -> tuple[PlaceBoxes, ...]:
@@ -61,3 +79,42 @@ def _project(points: Points, place: int) -> Points:
     distinct, row = np.unique(rows, axis=0, return_inverse=True)
     counts = add(row.ravel(), points.counts, len(distinct))
     return Points(distinct[:, 1:], counts, points.lengths[axes], distinct[:, 0], points.matrices)
+
+
+def share_of_zones(matrix: Matrix, grid: TileGrid, typed: float | None) -> float:
+    """Return which share of the budget goes to marginals of zones: as typed; by default some where there can be any."""
+    if typed is not None:
+        return typed
+    return _ZONES_SHARE if isinstance(grid.places, Zones) and matrix.protection.name != WINDOW else 0.0
+
+
+def count_zones(matrix: Matrix, grid: TileGrid, unit: Ledger, share: float) -> pa.Table:
+    """Charge a share of the budget of a unit, half for each end, and return a noisy count of every zone at each end.
+
+    All steps of time and groups are counted together. Which zones there are is public; a trip is in one at each end.
+    """
+    if not isinstance(grid.places, Zones):
+        raise InputError(
+            "marginal_share of noisy-mosaic is for zones", "leave it out, or give --method noisy-tree, which has boxes"
+        )
+    if matrix.protection.name == WINDOW:
+        raise InputError("a stream has no marginals: they look at all steps at once", "leave out marginal_share")
+    parts = parts_of(share, "marginal_share") // len(SIDES)
+    if len(SIDES) * parts >= int(unit.left(unit.roots).min()):
+        raise InputError(f"marginal_share is {share:g} of the budget", "leave something for the flows")
+    zones = [grid.places.table.ids[int(key)] for key in grid.tree.key[grid.ladder.leaf]]
+    tables = []
+    for side, place in enumerate(SIDES):
+        own = unit.part(MARGINAL.format(side + 1), parts).single_trips(matrix.max_trips_per_person)
+        counts = add(matrix.points.cells[:, side], matrix.points.counts, len(zones))
+        noisy, charged = own.publish("zones", own.children(np.zeros(len(zones), np.int64)), counts)
+        scales = own.scales(charged)
+        columns = {
+            "place": pa.array([place] * len(zones), pa.string()),
+            "zone": pa.array(zones, pa.string()),
+            "count": pa.array(noisy, pa.int64()),
+            "nonnegative": pa.array(non_negative(noisy, variance(scales)), pa.int64()),
+            "scale": pa.array(scales, pa.float64()),
+        }
+        tables.append(pa.table(columns).sort_by([("zone", "ascending")]))
+    return pa.concat_tables(tables)

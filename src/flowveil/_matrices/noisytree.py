@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._matrices.grids import DEFAULT_MAX_CELLS
+from flowveil._matrices.grids import DEFAULT_MAX_CELLS, parts_of
 from flowveil._matrices.marginals import count_marginals
-from flowveil._matrices.privtree import TREE, grow_boxes, parts_of
+from flowveil._matrices.privtree import TREE, grow_boxes
 
 if TYPE_CHECKING:
     from flowveil._matrices.boxes import Boxes

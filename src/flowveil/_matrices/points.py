@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._engine import Reading
+from flowveil._matrices.layers import Layers
+from flowveil._options import TRIP, Protection
 
 if TYPE_CHECKING:
     from flowveil._arrays import IntArray
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from flowveil._places import BoundingBox
 
 LON, LAT = 0, 1
+
+
+_EXACT = 1 << 53  # up to here doubles, which are quicker to sum, hold whole numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +97,21 @@ class Matrix:
     points: Points
     grid: CellGrid | TileGrid
     unit: str | None = None  # column of persons; None: one trip is protected
-    max_trips_per_person: int = 1
+    max_trips_per_person: int = 1  # in each span that `protection` is about
     provenance: Provenance = field(default_factory=Provenance)
+    layers: Layers = field(default_factory=Layers)
+    protection: Protection = field(default_factory=lambda: Protection(TRIP))
+    timezone: str | None = None  # whose clock cuts time, as typed
+    visits: tuple[IntArray, IntArray] | None = None  # each person of each point once: the point, a number; private
 
     def __repr__(self) -> str:
         return f"<Matrix of {' by '.join(map(str, self.grid.lengths))} cells>"
 
 
 def add(group: IntArray, values: IntArray, count: int) -> IntArray:
-    """Sum counts by group; exact below 2**53."""
-    return np.bincount(group, weights=values, minlength=count).astype(np.int64)
+    """Sum counts by group, exactly: noise is scaled for a change of one."""
+    if int(np.abs(values).sum()) < _EXACT:
+        return np.bincount(group, weights=values, minlength=count).astype(np.int64)
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, group, values)
+    return sums

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import InputError
 from flowveil._matrices.boxes import Boxes, join
-from flowveil._matrices.grids import DEFAULT_MAX_CELLS, too_many
+from flowveil._matrices.grids import DEFAULT_MAX_CELLS, parts_of, too_many
 from flowveil._matrices.points import add
-from flowveil._noise import PARTS
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from flowveil._noise import Growth, Ledger
 
 TREE = "tree"  # the name of the charge
-_LEAST_SHARE = 0.001
 
 
 @dataclass(eq=False)
@@ -65,13 +62,6 @@ def privtree(points: Points, ledger: Ledger, max_cells: int = DEFAULT_MAX_CELLS,
     """Grow a tree for `tree_share` of the budget, and count its leaves with the rest."""
     growth = ledger.grow(TREE, parts_of(tree_share, "tree_share"), 1 << len(points.lengths))
     return grow_boxes(points, ledger, growth, max_cells)
-
-
-def parts_of(share: float, name: str) -> int:
-    """Return a share of the budget in parts, or raise."""
-    if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
-        raise InputError(f"{name} is {share}", f"give a share from {_LEAST_SHARE} to {1 - _LEAST_SHARE}")
-    return int(share * PARTS)
 
 
 def grow_boxes(points: Points, ledger: Ledger, growth: Growth, max_cells: int, halvings: int | None = None) -> Boxes:

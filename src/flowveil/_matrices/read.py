@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
-from flowveil._folder import MARGINALS, Kind, read_files
+from flowveil._folder import FLOWS, MARGINALS, SIDES, TIMES, Kind, key_columns, read_files
+from flowveil._matrices.manifest import neighbors
 from flowveil._matrices.release import NoisyRelease
-from flowveil._options import parse_bbox
+from flowveil._options import parse_bbox, parse_protection
+from flowveil._times import CYCLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from flowveil._folder import Files, Json
@@ -37,8 +39,8 @@ def _broken(message: str) -> InputError:
 
 
 def _check_promise(promise: Mapping[str, Json]) -> None:
-    keys = {"kind", "epsilon", "delta", "unit", "neighbours", "max_trips_per_person", "budget"}
-    if set(promise) != keys:
+    keys = {"kind", "epsilon", "delta", "unit", "protects", "neighbours", "max_trips_per_person", "budget"}
+    if set(promise) - {"draws"} != keys:
         raise _broken(f"the promise has other keys than {', '.join(sorted(keys))}")
     epsilon, most, unit = promise["epsilon"], promise["max_trips_per_person"], promise["unit"]
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
@@ -49,8 +51,12 @@ def _check_promise(promise: Mapping[str, Json]) -> None:
         raise _broken("unit and max_trips_per_person of the promise do not go together")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise _broken("max_trips_per_person of the promise is not a whole number, 1 or more")
-    if promise["neighbours"] != f"one {'trip' if most is None else 'person'} added or removed":
-        raise _broken("neighbours of the promise do not fit its unit")
+    try:
+        protection = parse_protection(promise["protects"], has_unit=most is not None)
+    except InputError:
+        raise _broken("the promise does not say what it protects") from None
+    if promise["neighbours"] != neighbors(protection):
+        raise _broken("neighbours of the promise do not fit what it protects")
 
 
 def _check_columns(files: Files) -> None:
@@ -67,18 +73,41 @@ def _check_columns(files: Files) -> None:
         axes = range(2 * len(options["places"]))
         names = [f"{end}_{axis}" for axis in axes for end in ("low", "high")]
         kinds: dict[str, pa.DataType] = dict.fromkeys([*names, "count", "nonnegative"], pa.int64())
+        kinds["scale"] = pa.float64()
     else:
-        kinds = {"origin": pa.string(), "destination": pa.string(), "trips": pa.int64(), "nonnegative": pa.int64()}
-    kinds["scale"] = pa.float64()
+        kinds = _kinds_of_flows(files)
     if MARGINALS in files.tables:
-        _check_marginals(files.tables[MARGINALS], options["places"])
-    if "consistent" in table.schema.names:
+        _check_marginals(files.tables[MARGINALS], options["places"] if of_cells else None)
+    if "consistent" in table.schema.names and "consistent" not in kinds:
         kinds["consistent"] = pa.float64()
-    _check_types(table, kinds)
+    if "drawn" in table.schema.names and "drawn" not in kinds:
+        kinds["drawn"] = kinds.get("time", pa.int64())
+    keys = [] if of_cells else key_columns(table, files.manifest)
+    _check_types(table, kinds, keys)
 
 
-def _check_marginals(table: pa.Table, places: list[str]) -> None:
-    """Raise unless a table can be read as marginals: every place has boxes, none of them empty."""
+def _kinds_of_flows(files: Files) -> dict[str, pa.DataType]:
+    """Return the types of the columns that flows have in any case."""
+    options, table = files.manifest["options"], files.tables[FLOWS]
+    kinds: dict[str, pa.DataType] = {"origin": pa.string(), "destination": pa.string()}
+    cyclic = str(options.get("time_hierarchy", options.get("time", ""))).partition("<")[0] in CYCLES
+    for name in key_columns(table, files.manifest):
+        of_time = pa.int64() if cyclic else pa.timestamp("us", "UTC")
+        kinds[name] = of_time if name in TIMES else pa.string()
+    persons = options.get("persons") is True
+    kinds |= {"trips": pa.int64()} | ({"persons": pa.int64()} if persons else {})
+    kinds |= {"nonnegative": pa.int64(), "scale": pa.float64()}
+    return kinds | ({"persons_scale": pa.float64()} if persons else {})
+
+
+def _check_marginals(table: pa.Table, places: list[str] | None) -> None:
+    """Raise unless a table can be read as marginals: every place has boxes, none of them empty, or (None) zones."""
+    if places is None:
+        counts = dict.fromkeys(["count", "nonnegative"], pa.int64())
+        _check_types(table, {"place": pa.string(), "zone": pa.string(), **counts, "scale": pa.float64()})
+        if not set(table["place"].to_pylist()) <= set(SIDES):
+            raise _broken("the marginals are not of origins and destinations")
+        return
     edges = ["low_0", "high_0", "low_1", "high_1"]
     numbers: dict[str, pa.DataType] = dict.fromkeys([*edges, "count", "nonnegative"], pa.int64())
     _check_types(table, {"place": pa.string(), **numbers, "scale": pa.float64()})
@@ -88,8 +117,8 @@ def _check_marginals(table: pa.Table, places: list[str]) -> None:
         raise _broken("a box of the marginals is empty")
 
 
-def _check_types(table: pa.Table, kinds: Mapping[str, pa.DataType]) -> None:
+def _check_types(table: pa.Table, kinds: Mapping[str, pa.DataType], may_lack: Sequence[str] = ()) -> None:
     if table.schema.names != list(kinds) or any(table.schema.field(name).type != kind for name, kind in kinds.items()):
         raise _broken(f"the columns are not {', '.join(kinds)}")
-    if any(column.null_count for column in table.columns):
+    if any(table[name].null_count for name in kinds if name not in may_lack):
         raise _broken("a column has nulls")

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
-from flowveil._engine import fingerprint
+from flowveil._engine import OUT_OF_GROUPS, OUT_OF_PERIOD, fingerprint
 from flowveil._errors import InputError, PromiseError
 from flowveil._folder import AREAS, AUDIT, CELLS, FLOWS, MARGINALS, Audit, Files, Kind, check_target, write_folder
-from flowveil._matrices.boxes import non_negative
+from flowveil._matrices.bounds import choose_bound
 from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.counting import NoiseKeywords, choose_noise, count_for_noise
-from flowveil._matrices.laplace import laplace
-from flowveil._matrices.manifest import make_manifest
+from flowveil._matrices.flow_tables import count_flows
+from flowveil._matrices.grids import DEFAULT_MAX_CELLS
+from flowveil._matrices.manifest import make_manifest, protects
 from flowveil._matrices.methods import DEFAULT_METHOD, LAPLACE, MOSAIC, TILE_METHODS, box_method
-from flowveil._matrices.mosaic import noisy_mosaic
 from flowveil._matrices.points import Matrix
+from flowveil._matrices.settling import non_negative
 from flowveil._matrices.tiles import TileGrid
 from flowveil._methods import find_method
-from flowveil._noise import Ledger
+from flowveil._noise import Ledger, WindowLedger, variance
 from flowveil._options import DescriptionOptions, parse_description, parse_epsilon, spelled, weak_epsilon
-from flowveil._places import area_ids, areas_of_nodes
 from flowveil._reading import Readable
 from flowveil._register import NOISE, NewEntry, check_account, enter, look
 from flowveil._report import cells_content, choose_report, make_inline, noisy_flows_content
@@ -61,7 +61,7 @@ class NoisyRelease(Readable):
     manifest: Manifest
     audit: Audit = field(default_factory=Audit)  # private; empty in a release that was read back
     boxes: Boxes | Leaves | Listed | None = None  # None in a release that was read back
-    ledger: Ledger | None = None  # what was spent on what; None in a release that was read back
+    ledger: Ledger | None = None  # what a unit paid for what; None in a release that was read back
     entry: NewEntry | None = None  # private: what writing enters in a register
 
     def __repr__(self) -> str:
@@ -200,6 +200,7 @@ def add_noise(
     method: a name that `methods()` lists with the promise differential privacy (default daf-entropy; noisy-mosaic for
     a matrix of tiles). epsilon: how much one unit may change; every mechanism is run at epsilon over the trips that
     one unit can contribute. options: options of the method by name. tell: hears what is being done.
+    max_trips_per_person: may be "auto" here: chosen privately, for a twentieth of epsilon, from public numbers.
     register: a private file that adds up the epsilons of all releases of a source, and may have a budget for them;
     `write` enters this one.
     title, period, publisher, license, contact, unit_label: what is published with it, as for `anonymize`.
@@ -210,6 +211,7 @@ def add_noise(
     (0.5, 1)
     """
     epsilon = parse_epsilon(epsilon)
+    unit_ledger = Ledger(epsilon)  # of what is protected: a trip, a person, or their trips of some time
     given: dict[str, Any] = dict(counting)  # Any: of NoiseKeywords
     described = {name: given.pop(name) for name in DescriptionOptions.__annotations__ if name in given}
     parse_description(described, has_unit=True)
@@ -217,70 +219,74 @@ def add_noise(
         method = choose_noise(method, epsilon) or MOSAIC
         find_method(method).parse_options(options)
         tell("reading trips")
-        matrix = count_for_noise(matrix, method, given)
+        if "period" in described:
+            given["period"] = described["period"]
+        matrix = count_for_noise(matrix, method, given, partial(choose_bound, unit_ledger))
     elif given:
         option = spelled(next(iter(given)))
         raise InputError(f"{option} was given, but the trips are counted", "leave it out, or give trips to add_noise")
     tiles = isinstance(matrix.grid, TileGrid)
     name = find_method(method or (MOSAIC if tiles else DEFAULT_METHOD)).name
-    if (name in TILE_METHODS) != tiles or (name == MOSAIC and matrix.grid.bbox is None):
+    if (name in TILE_METHODS) != tiles:
         raise InputError(
             f"{name} does not go with this matrix",
-            f"{MOSAIC} and {LAPLACE} take build_tile_matrix ({MOSAIC} without zones), the other methods build_matrix",
+            f"{MOSAIC} and {LAPLACE} take build_tile_matrix, the other methods build_matrix",
         )
     said = parse_description(described, has_unit=matrix.unit is not None)
     before = None if register is None else _check_register(register, epsilon, matrix)
     tell(f"adding noise with {name}")
     typed = dict(find_method(name).parse_options(options))
-    reconciled = bool(typed.get(_CONSISTENT))
-    most = matrix.max_trips_per_person
-    ledger = Ledger(_share(epsilon, most))
-    boxes: Boxes | Leaves | Listed
     # Any: each method has options of its own, which `parse_options` has checked.
     run: dict[str, Any] = {option: value for option, value in typed.items() if option != _CONSISTENT}
-    if isinstance(matrix.grid, TileGrid) and name == LAPLACE:
-        boxes = listed = laplace(matrix.points, ledger, **run)
-        known = _noise_columns(listed.counts, listed.charged, ledger, None)
-        nodes = matrix.grid.ladder.leaf[listed.cells]
-        tables, kind = _area_tables(matrix.grid, nodes, listed.counts, known), Kind.NOISY_FLOWS
-    elif isinstance(matrix.grid, TileGrid):
-        boxes = leaves = noisy_mosaic(matrix.points, ledger, matrix.grid.ladder, **run)
-        known = _noise_columns(leaves.counts, leaves.charged, ledger, leaves.pairs.node if reconciled else None)
-        nodes = matrix.grid.ladder.nodes(leaves.pairs.level, leaves.pairs.area)
-        tables, kind = _area_tables(matrix.grid, nodes, leaves.counts, known), Kind.NOISY_FLOWS
+    consistent, most = bool(typed.get(_CONSISTENT)), matrix.max_trips_per_person
+    boxes: Boxes | Leaves | Listed
+    ledgers: list[Ledger | WindowLedger]
+    draws = None
+    if isinstance(matrix.grid, TileGrid):
+        run.setdefault("max_cells", DEFAULT_MAX_CELLS)
+        flowing = count_flows(matrix, name, unit_ledger, run, consistent=consistent)
+        boxes, ledgers, draws, tables, kind = (
+            flowing.boxes,
+            flowing.ledgers,
+            flowing.draws,
+            flowing.tables,
+            Kind.NOISY_FLOWS,
+        )
     else:
+        ledger = unit_ledger.single_trips(most)
         boxes = cells = box_method(name)(matrix.points, ledger, **run)
-        known = _noise_columns(cells.counts, cells.charged, ledger, cells.node if reconciled else None)
-        tables, kind = {CELLS: _cells_table(cells, known)}, Kind.CELLS
+        known = _noise_columns(cells.counts, cells.charged, ledger, cells.node if consistent else None)
+        tables, kind, ledgers = {CELLS: _cells_table(cells, known)}, Kind.CELLS, [ledger]
         if cells.marginals:
             tables[MARGINALS] = _marginals_table(cells.marginals, matrix.grid.places)
-    if ledger.largest_path() * most > epsilon:
-        raise PromiseError(f"{name} spent more than epsilon = {epsilon:g}", "please report this bug")
-    manifest = make_manifest(matrix, name, epsilon, ledger, typed, kind, said)
+    _check_spent(unit_ledger, ledgers, most, epsilon)
+    manifest = make_manifest(matrix, name, unit_ledger, ledgers, typed, kind, said, draws)
     entry = None if before is None else replace(before, promise=dict(manifest["promise"]), period=said.get("period"))
-    return NoisyRelease(tables, manifest, _audit(matrix, ledger, weak_epsilon(epsilon)), boxes, ledger, entry)
+    audit = _audit(matrix, unit_ledger, ledgers, weak_epsilon(epsilon))
+    return NoisyRelease(tables, manifest, audit, boxes, unit_ledger, entry)
+
+
+def _check_spent(unit: Ledger, ledgers: Sequence[Ledger | WindowLedger], most: int, epsilon: float) -> None:
+    """Raise unless what a unit paid covers all that was drawn of its trips, and is no more than epsilon."""
+    paid = next(spend.epsilon for spend in unit.spends if spend.name == "trips")
+    spent = [each.largest_window() if isinstance(each, WindowLedger) else each.largest_path() for each in ledgers]
+    if max(spent) * most > paid or unit.largest_path() > epsilon:
+        raise PromiseError(f"more than epsilon = {epsilon:g} was spent", "please report this bug")
 
 
 def _check_register(path: str | Path, epsilon: float, matrix: Matrix) -> NewEntry:
     """Raise if so much more may not be spent; return what will be entered."""
     with look(path) as opened:
-        check_account(opened, epsilon, matrix.unit or "trip")
+        check_account(opened, epsilon, dict(protects(matrix)))
         return NewEntry(opened.path, opened.last, NOISE, {}, None, int(matrix.points.counts.sum()))
 
 
-def _share(epsilon: float, most: int) -> float:
-    """Return epsilon over the trips of a unit, rounded down until it fits."""
-    share = epsilon / most
-    while share * most > epsilon:
-        share = math.nextafter(share, 0)
-    return share
-
-
 def _noise_columns(counts: IntArray, charged: IntArray, ledger: Ledger, nodes: IntArray | None) -> dict[str, Column]:
-    """Return what stands beside noisy counts: a projection, the scale of the noise, on request one more estimate."""
+    """Return what stands beside noisy counts: none negative, the scale of the noise, on request one more estimate."""
+    scales = ledger.scales(charged)
     columns: dict[str, Column] = {
-        "nonnegative": pa.array(non_negative(counts), pa.int64()),
-        "scale": pa.array(ledger.scales(charged), pa.float64()),
+        "nonnegative": pa.array(non_negative(counts, variance(scales)), pa.int64()),
+        "scale": pa.array(scales, pa.float64()),
     }
     if nodes is not None:
         columns[_CONSISTENT] = pa.array(reconcile(ledger, nodes), pa.float64())
@@ -306,27 +312,31 @@ def _marginals_table(marginals: Sequence[PlaceBoxes], places: Sequence[str]) -> 
             columns[f"low_{axis}"] = pa.array(boxes.low[:, axis], pa.int64())
             columns[f"high_{axis}"] = pa.array(boxes.high[:, axis], pa.int64())
         columns["count"] = pa.array(boxes.counts, pa.int64())
-        columns["nonnegative"] = pa.array(non_negative(boxes.counts), pa.int64())
+        columns["nonnegative"] = pa.array(boxes.settled, pa.int64())
         columns["scale"] = pa.array(boxes.scales, pa.float64())
         parts.append(pa.table(columns))
     return pa.concat_tables(parts)
 
 
-def _area_tables(grid: TileGrid, nodes: IntArray, counts: IntArray, known: dict[str, Column]) -> dict[str, pa.Table]:
-    """Return flows between nodes of the tree (one row a flow) with noisy trips, and their areas as in any release."""
-    flows = pa.table(
-        {
-            "origin": pa.array(area_ids(grid.places, grid.tree, nodes[:, 0]), pa.string()),
-            "destination": pa.array(area_ids(grid.places, grid.tree, nodes[:, 1]), pa.string()),
-            "trips": pa.array(counts, pa.int64()),
-        }
-        | known
-    ).sort_by([("origin", "ascending"), ("destination", "ascending")])
-    return {FLOWS: flows, AREAS: areas_of_nodes(grid.places, (grid.tree, nodes[:, 0]), (grid.tree, nodes[:, 1]))}
+def _left_out(dropped: Mapping[str, int]) -> list[str]:
+    """Return what the owner of the trips should look at: rows that the list of steps and groups leaves out."""
+    return [
+        f"{dropped[reason]:,} rows are left out ({reason}); how many is private"
+        for reason in (OUT_OF_PERIOD, OUT_OF_GROUPS)
+        if reason in dropped
+    ]
 
 
-def _audit(matrix: Matrix, ledger: Ledger, warning: str | None) -> Audit:
+def _audit(matrix: Matrix, unit: Ledger, ledgers: Sequence[Ledger | WindowLedger], warning: str | None) -> Audit:
     provenance = matrix.provenance
+    of_unit: list[dict[str, str | int | float]] = [
+        {"spend": spend.name, "epsilon": spend.epsilon, "nodes": spend.nodes} for spend in unit.spends
+    ]
+    of_trips: list[dict[str, str | int | float]] = [
+        {"spend": spend.name, "epsilon_per_trip": spend.epsilon, "nodes": spend.nodes}
+        for ledger in ledgers
+        for spend in ledger.spends
+    ]
     return {
         "format": AUDIT_FORMAT,
         "input": {
@@ -343,8 +353,6 @@ def _audit(matrix: Matrix, ledger: Ledger, warning: str | None) -> Audit:
         "outside_bbox": provenance.outside_bbox,
         "beyond_max_trips_per_person": provenance.beyond_bound,
         "trips": int(matrix.points.counts.sum()),
-        "ledger": [
-            {"spend": spend.name, "epsilon_per_trip": spend.epsilon, "nodes": spend.nodes} for spend in ledger.spends
-        ],
-        "notes": [] if warning is None else [warning],
+        "ledger": [*of_unit, *of_trips],
+        "notes": [*([] if warning is None else [warning]), *_left_out(provenance.dropped)],
     }

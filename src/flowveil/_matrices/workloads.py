@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flowveil._errors import UnknownNameError
-from flowveil._matrices.boxes import non_negative
 from flowveil._reading import share_inside
 
 if TYPE_CHECKING:
@@ -67,9 +66,13 @@ def make_workload(
             low = np.clip(low, 0, lengths - side)
         high = low + side
     true = answer_queries(low, high, points.cells, points.cells + 1, points.counts.astype(np.float64))
-    total = float(points.counts.sum())
-    sanity = _SMALL_SANITY if size == "1%" else max(1.0, _SANITY * total)
+    sanity = _SMALL_SANITY if size == "1%" else sanity_of(int(points.counts.sum()))
     return Workload(f"{size} {placement}" if share else size, low, high, true, sanity)
+
+
+def sanity_of(total: int) -> float:
+    """Return the number of trips below which true answers are judged as if they were that."""
+    return max(1.0, _SANITY * total)
 
 
 def answer_queries(
@@ -87,7 +90,7 @@ def answer_boxes(workload: Workload, boxes: Boxes, counts: IntArray | None = Non
     """Return what a release of boxes answers: counts are spread inside a box by marginals, evenly without."""
     values = (boxes.counts if counts is None else counts).astype(np.float64)
     if boxes.marginals:
-        spread = [marginal.spread(non_negative(marginal.counts)) for marginal in boxes.marginals]
+        spread = [marginal.spread() for marginal in boxes.marginals]
         return answer_by_place(workload, boxes.low, boxes.high, values, spread)
     return answer_queries(workload.low, workload.high, boxes.low, boxes.high, values)
 

@@ -17,6 +17,7 @@ class Losses(TypedDict):
     gdm: dict[str, float] | None  # meters: mean, median, sd
     mao: float | None  # square kilometers
     mad: float | None
+    g_delta: float | None  # total generalization error of the quadtree paper, with its delta of 0.01
     t_closeness: dict[str, float] | None  # max, mean
 
 
@@ -26,15 +27,37 @@ class OverMatrices(TypedDict, total=False):
     totals: dict[str, float]  # flows, trips, suppressed
     tbar: float | None  # mean steps of time of a trip
     matrices: dict[str, float | None]  # count, withheld, gbar, suppressed
+    each: list[dict[str, object]]  # by matrix: its keys, and METRIC_COLUMNS
 
 
 class WithElsewhere(TypedDict, total=False):
     """What a release that reports the trips left out has beside."""
 
-    elsewhere: dict[str, float | None]  # flows, trips, suppressed, gbar
+    elsewhere: dict[str, float | None]  # flows, trips, suppressed; gbar, mao, mad, g_delta, each also as _reached
 
 
-class Metrics(Losses, OverMatrices, WithElsewhere):
+class Tight(TypedDict):
+    """Figures of the smallest boxes around trips."""
+
+    gbar: float | None  # of all tiles that they touch
+    gdm: dict[str, float] | None
+    mao: float | None
+    mad: float | None
+
+
+class OfRectangles(TypedDict, total=False):
+    """What a release of rectangles has beside."""
+
+    tight: Tight
+
+
+class OfRows(TypedDict, total=False):
+    """What is measured on the rows of the input."""
+
+    gdm_raw: dict[str, float] | None  # meters: mean, median, sd; None where trips have no coordinates
+
+
+class Metrics(Losses, OverMatrices, WithElsewhere, OfRectangles, OfRows):
     """All metrics of a release of flows."""
 
     flows: int

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._measure.figures import Losses
+    from flowveil._measure.overlapping import Spread
     from flowveil._places import Areas
+
+DELTA = 0.01  # of the quadtree paper: what a suppressed trip costs, beside one whose ends are the whole axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,10 @@ class Extent:
     ends: tuple[IntArray, IntArray]  # by flow: number of its areas
     areas: tuple[Areas, Areas]  # what these numbers mean
     tiles: tuple[FloatArray, FloatArray]  # by flow
+    whole: tuple[float, float]  # tiles of each axis; NaN where not known
     square_kilometers: tuple[FloatArray, FloatArray]  # by flow
     meters: FloatArray  # from tile center to area center: origins of all tile pairs in flows, then destinations
-    overlapping: bool = False  # a tile pair may lie in several flows, though one counts it
+    spread: Spread | None = None  # where a tile pair may lie in several flows, though one counts it
     steps: FloatArray | None = None  # by flow: steps of time, where time is an axis
     above: IntArray | None = None  # by flow, with remainders: the smallest flow that holds it, -1 for none
 
@@ -51,8 +55,6 @@ class Extent:
         cells = np.multiply(*self.tiles)
         if self.steps is not None:
             cells = cells * self.steps
-        if self.overlapping:  # spreading flows over tile pairs would put the volume of one on those of others
-            return np.full(len(cells), np.nan)
         if self.above is not None:
             inner = np.flatnonzero(self.above >= 0)
             taken = np.bincount(self.above[inner], weights=cells[inner], minlength=len(cells))
@@ -67,14 +69,15 @@ def losses(volumes: Volumes, extent: Extent) -> Losses:
     squares = int((volumes.flows.astype(object) ** 2).sum()) + total * (total - kept)
     return {
         "gbar": number((sizes * volumes.flows).sum() / kept),
-        "e": number(_difference(volumes, extent.group, cells, 1.0, 1.0) / total),
-        "d": number(_difference(volumes, extent.group, cells, 1 / kept, 1 / total)),
+        "e": number(_difference(volumes, extent, cells, 1.0, 1.0) / total),
+        "d": number(_difference(volumes, extent, cells, 1 / kept, 1 / total)),
         "suppressed": (total - kept) / total,
         "c_dm": squares if volumes.parts == 1 else squares / volumes.parts**2,
         "c_avg": float(kept / len(volumes.flows) / volumes.parts / volumes.least),
-        "gdm": _distances(volumes, extent),
+        "gdm": distances(extent.meters, np.tile(volumes.pairs[extent.group >= 0], 2)),
         "mao": number(np.average(extent.square_kilometers[0], weights=volumes.flows)),
         "mad": number(np.average(extent.square_kilometers[1], weights=volumes.flows)),
+        "g_delta": number(total_error(volumes.flows, extent.tiles, extent.whole, total - kept) / volumes.parts),
         "t_closeness": t_closeness(*extent.ends, extent.areas[1], volumes.flows.astype(np.float64)),
     }
 
@@ -84,12 +87,22 @@ def number(value: SupportsFloat) -> float | None:
     return None if np.isnan(float(value)) else float(value)
 
 
-def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: float, true_scale: float) -> float:
+def total_error(
+    flows: IntArray, tiles: tuple[FloatArray, FloatArray], whole: tuple[float, float], suppressed: int
+) -> float:
+    """Return the total generalization error of the quadtree paper (Eq. 2 and 4), in trips whose end is a whole axis."""
+    ends = (float((tiles[side] * flows).sum()) / whole[side] for side in (0, 1))  # whole numbers, in any order
+    return sum(ends) + 2 * DELTA * suppressed
+
+
+def _difference(volumes: Volumes, extent: Extent, cells: FloatArray, scale: float, true_scale: float) -> float:
     """Sum |spread volume - true volume| over all tile pairs: those seen one by one, the empty ones at once.
 
     A flow's volume is spread evenly over its `cells` tile pairs; a pair outside every flow is estimated as 0.
     """
-    even = volumes.flows / cells
+    group, even = extent.group, volumes.flows / cells
+    if extent.spread is not None:
+        return extent.spread.difference(even * scale, (volumes.pairs * true_scale).astype(np.float64))
     inside = group >= 0
     spread = np.where(inside, even[np.maximum(group, 0)], 0.0)
     seen = np.abs(spread * scale - volumes.pairs * true_scale).sum()
@@ -97,16 +110,17 @@ def _difference(volumes: Volumes, group: IntArray, cells: FloatArray, scale: flo
     return float(seen + ((cells - seen_pairs) * even * scale).sum())
 
 
-def _distances(volumes: Volumes, extent: Extent) -> dict[str, float] | None:
-    """Return mean, median and standard deviation of the distances, both ends pooled."""
-    meters = extent.meters
-    if np.isnan(meters).any():  # an area without a center: leaving it out would flatter the release
+def distances(meters: FloatArray, weights: IntArray) -> dict[str, float] | None:
+    """Return mean, median and standard deviation of distances, each as often as its weight says; None if one is NaN.
+
+    The last is an area without a center: leaving it out would flatter the release.
+    """
+    if np.isnan(meters).any() or not weights.any():
         return None
-    weights = np.tile(volumes.pairs[extent.group >= 0], 2).astype(np.float64)
     mean = np.average(meters, weights=weights)
     deviation = np.sqrt(np.average((meters - mean) ** 2, weights=weights))
     order = np.argsort(meters)
-    reached = weights[order]
+    reached = weights[order].astype(np.float64)
     np.cumsum(reached, out=reached)  # in place: there is a number for each end of each pair of tiles
     median = meters[order[np.searchsorted(reached, reached[-1] / 2)]]
     return {"mean": float(mean), "median": float(median), "sd": float(deviation)}

@@ -12,6 +12,7 @@ MEANINGS = {
     "gdm": "meters from tile center to area center",
     "mao": "mean size of origin areas, km2",
     "mad": "mean size of destination areas, km2",
+    "g_delta": "total error of the quadtree paper: trips whose place is not known at all",
     "flows": "published flows",
     "origin_areas": "areas used as origins",
     "destination_areas": "areas used as destinations",
@@ -30,4 +31,6 @@ MEANINGS = {
     "tbar": "steps of time of a flow, averaged over trips (1 is none lost)",
     "matrices": "steps of time and groups: how many, how many withheld, means over them",
     "elsewhere": "with flows to elsewhere",
+    "tight": "as papers measure rectangles: the smallest boxes around trips, and all tiles that they touch",
+    "gdm_raw": "meters from where trips start and end to area center",
 }

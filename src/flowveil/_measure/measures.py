@@ -10,16 +10,21 @@ import numpy as np
 from flowveil._errors import InputError
 from flowveil._flows import WEIGHT_UNIT, add_by_group
 from flowveil._measure.covering import cover
-from flowveil._measure.losses import Extent, Volumes, losses, number
+from flowveil._measure.elsewhere import with_rest
+from flowveil._measure.losses import Extent, Volumes, losses
 from flowveil._measure.matrices import over_matrices
+from flowveil._measure.overlapping import Spread
+from flowveil._measure.raw import raw_distances
+from flowveil._measure.sizes import axis_tiles, centers, count_tiles, leaf_places, sizes
+from flowveil._measure.tight import as_papers
 from flowveil._options import AUTO, shown
-from flowveil._places import ROOT, NodeAreas, meters_between
+from flowveil._places import NodeAreas, RectangleAreas, meters_between
 from flowveil._problem import Requirement, make_requirement, mean_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._flows import Flows
-    from flowveil._measure.figures import Metrics, WithElsewhere
+    from flowveil._measure.figures import Metrics, OfRectangles, OfRows, WithElsewhere
     from flowveil._places import Areas
 
 
@@ -30,6 +35,7 @@ class Rest:
     first: int  # the axis of the areas: 0 origins, 1 destinations
     area: IntArray
     trips: IntArray
+    matrix: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +83,19 @@ def check_tiles(tiles: object) -> None:
 
 
 def metrics(
-    flows: Flows, published: Published, k: int, tiles: str = "tree", *, k_weight: float | str | None = None
+    flows: Flows,
+    published: Published,
+    k: int,
+    tiles: str = "tree",
+    *,
+    k_weight: float | str | None = None,
+    raw: bool = False,
 ) -> Metrics:
     """Return all metrics of k-anonymous flows (docs/metrics.md), None where one does not apply.
 
     k, k_weight: what flows are held against, whatever they were made to reach; without a k_weight, k times the mean.
     tiles: "tree" counts the leaves of each axis' hierarchy, "all" counts every tile of an area, seen or not.
+    raw: read the input once more, to measure from the coordinates of trips.
     """
     check_tiles(tiles)
     published = published.sorted()
@@ -91,7 +104,13 @@ def metrics(
     crowd = measures.trips if measures.persons is None else measures.persons
     asked = _asked(flows, k, k_weight)
     people = _people(flows, published, extent.group, asked)
-    rest: WithElsewhere = {} if published.elsewhere is None else {"elsewhere": _with_rest(flows, published, tiles)}
+    rest: WithElsewhere = {}
+    if published.elsewhere is not None:
+        rest["elsewhere"] = with_rest(flows, published, extent, tiles)
+    boxes: OfRectangles = {}
+    if isinstance(extent.areas[0], RectangleAreas):
+        boxes["tight"] = as_papers(flows, published.trips, extent.group)
+    rows: OfRows = {"gdm_raw": raw_distances(flows, extent)} if raw else {}
     return {
         **losses(Volumes(flows.trips, published.trips, k), extent),
         "flows": len(published.trips),
@@ -109,6 +128,8 @@ def metrics(
         "population": None if people is None else losses(people, extent),
         **over_matrices(flows, published, extent),
         **rest,
+        **boxes,
+        **rows,
     }
 
 
@@ -136,47 +157,22 @@ def _extent(flows: Flows, published: Published, tiles: str) -> Extent:
     if group is None:
         group = cover(flows, published.origin, published.destination, published.matrix, published.time)
     areas, ends = published.sides(flows), (published.origin, published.destination)
+    spread = None
+    if published.overlapping:
+        pairs = leaf_places(flows.origins, flows.origin), leaf_places(flows.destinations, flows.destination)
+        spread = Spread(ends, areas, pairs, (int(flows.origins.is_leaf.sum()), int(flows.destinations.is_leaf.sum())))
     return Extent(
         group,
         ends,
         areas,
-        _tiles(flows, published, tiles),
-        (_sizes(areas[0], ends[0]), _sizes(areas[1], ends[1])),
+        (count_tiles(areas[0], ends[0], tiles), count_tiles(areas[1], ends[1], tiles)),
+        (axis_tiles(flows, 0, tiles), axis_tiles(flows, 1, tiles)),
+        (sizes(areas[0], ends[0]), sizes(areas[1], ends[1])),
         _meters(flows, areas, ends, group),
-        published.overlapping,
+        spread,
         None if flows.times is None else flows.times.hierarchy.tiles[published.time].astype(np.float64),
         published.above,
     )
-
-
-def _with_rest(flows: Flows, published: Published, tiles: str) -> dict[str, float | None]:
-    """Return flows to elsewhere, their trips, and share left out and gbar with them; elsewhere is a whole axis."""
-    rest = published.elsewhere
-    if rest is None:
-        return {}
-    sizes = np.add(*_tiles(flows, published, tiles))
-    trees = flows.origins, flows.destinations
-    area = _count_tiles(published.sides(flows)[rest.first], rest.area, tiles)
-    whole = _count_tiles(NodeAreas(flows.places, trees[1 - rest.first]), np.full(len(rest.area), ROOT), tiles)
-    reported = int(rest.trips.sum())
-    kept = int(published.trips.sum()) + reported
-    return {
-        "flows": len(rest.trips),
-        "trips": reported,
-        "suppressed": (flows.total - kept) / flows.total,
-        "gbar": number(((sizes * published.trips).sum() + ((area + whole) * rest.trips).sum()) / kept),
-    }
-
-
-def _tiles(flows: Flows, published: Published, tiles: str) -> tuple[FloatArray, FloatArray]:
-    origins, destinations = published.sides(flows)
-    return _count_tiles(origins, published.origin, tiles), _count_tiles(destinations, published.destination, tiles)
-
-
-def _count_tiles(areas: Areas, numbers: IntArray, tiles: str) -> FloatArray:
-    distinct, position = np.unique(numbers, return_inverse=True)
-    known = areas.tiles(distinct) if tiles == "tree" else areas.describe(distinct).tiles
-    return np.asarray(np.where(known < 0, np.nan, known)[position], np.float64)
 
 
 def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntArray], group: IntArray) -> FloatArray:
@@ -191,18 +187,6 @@ def _meters(flows: Flows, sides: tuple[Areas, Areas], ends: tuple[IntArray, IntA
         distinct, position = np.unique(leaf[inside] * width + area[group[inside]], return_inverse=True)
         tile, other = np.divmod(distinct, width)
         tiles = NodeAreas(flows.places, hierarchy)
-        meters = meters_between(*_centers(tiles, tile), *_centers(areas, other))
+        meters = meters_between(*centers(tiles, tile), *centers(areas, other))
         distances.append(meters[position])
     return np.concatenate(distances)
-
-
-def _centers(areas: Areas, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
-    distinct, position = np.unique(numbers, return_inverse=True)
-    lon, lat = areas.centers(distinct)
-    return lon[position], lat[position]
-
-
-def _sizes(areas: Areas, numbers: IntArray) -> FloatArray:
-    """Return the size of the areas at one end of flows in square kilometers."""
-    distinct, position = np.unique(numbers, return_inverse=True)
-    return areas.square_kilometers(distinct)[position]

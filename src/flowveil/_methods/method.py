@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._methods.each import solve_each
@@ -62,7 +62,7 @@ class ClusterOptions(TypedDict, total=False):
     """What `build_flows` is given so that persons stay on a cluster."""
 
     k: int
-    k_weight: float | Literal["auto"] | None
+    k_weight: float | str | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Method:
     def cluster_options(
         self,
         k: int,
-        k_weight: float | Literal["auto"] | None = None,
+        k_weight: float | str | None = None,
         *,
         engine: str = "spark",
         loss: str = DEFAULT_LOSS,
@@ -140,7 +140,7 @@ class Method:
             return {}
         least = parse_k_weight(k_weight)
         # With auto, k times the mean, few pairs of k persons fail: there is no need to know the mean before counting.
-        return {"k": parse_k(k), "k_weight": None if least == AUTO else least}
+        return {"k": parse_k(k), "k_weight": None if isinstance(least, str) else least}
 
     def run(self, problem: Problem, options: Mapping[str, Value], spread: Spread = over_cores) -> Solution:
         """Solve a problem; several matrices one by one where the method knows no better, or the budget is for each.

@@ -37,20 +37,29 @@ def _noisy(name: str, summary: str, *options: Option) -> Method:
 
 
 _CONSISTENT = Option("consistent", default=False, meaning="add a column that reconciles the counts of all depths")
+_TOTAL = Option("total_share", 0.01, "share of the budget for the noisy total that decides how fine the grid is")
+_STOP = Option("stop_below", 1.5, "a part that deserves fewer parts than this is not cut")
+_QUERIES = (
+    Option("query_share", 0.0, "share of the space that your queries cover, if you know it; 0: all are as likely"),
+    Option("border", 7.0710678118654755, "c0: the larger, the coarser the grid"),
+    _TOTAL,
+)
 
 NOISY = (
     _noisy("identity", "noise on every cell of the grid"),
     _noisy("uniform", "one noisy total, spread evenly: what any other method must beat"),
-    _noisy("eug", "a regular grid, its fineness by a noisy total (EUG, as published)"),
-    _noisy("eug-border", "the same with the border of a query counted right in more than two dimensions"),
-    _noisy("ebp", "a regular grid, its fineness by entropy (EBP)"),
-    _noisy("mkm", "a regular grid, its fineness by M-estimators (MKM)", Option("variant", "lei", "lei or daf")),
-    _noisy("daf-entropy", "a tree that cuts dense parts more finely (DAF-Entropy)", _CONSISTENT),
+    _noisy("eug", "a regular grid, its fineness by a noisy total (EUG, as published)", *_QUERIES),
+    _noisy("eug-border", "the same with the border of a query counted right in more than two dimensions", *_QUERIES),
+    _noisy("ebp", "a regular grid, its fineness by entropy (EBP)", _TOTAL),
+    _noisy("mkm", "a regular grid, its fineness by M-estimators (MKM)", Option("variant", "lei", "lei or daf"), _TOTAL),
+    _noisy("daf-entropy", "a tree that cuts dense parts more finely (DAF-Entropy)", _TOTAL, _STOP, _CONSISTENT),
     _noisy(
         "daf-homogeneity",
         "the same with cuts chosen privately so that parts are even (DAF-Homogeneity)",
         Option("cut_share", 0.3, "share of a depth's budget that goes to cuts"),
         Option("candidate_cuts", 10, "lists of cuts to choose from"),
+        _TOTAL,
+        _STOP,
         _CONSISTENT,
     ),
     _noisy(
@@ -68,6 +77,7 @@ NOISY = (
     _noisy(
         "noisy-mosaic",
         "noisy flows between H3 areas: a tree cut of origins and destinations, finer where busy",
+        Option("marginal_share", 0.1, "of zones: share of the budget for counts of each zone by itself; 0: none"),
         _CONSISTENT,
     ),
 )

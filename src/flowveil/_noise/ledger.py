@@ -122,6 +122,20 @@ class Ledger:
         self._charge(name, self.roots, np.full(len(self.roots), parts, np.int64))
         return Ledger(self.epsilon_of(parts), len(self.roots))
 
+    def single_trips(self, trips: int, roots: int = 1) -> Ledger:
+        """Charge all that is left of a unit, and return a ledger about single trips, of which a unit has `trips`.
+
+        A unit that is added or removed changes at most so many trips, one after the other (group privacy). The roots
+        are matrices of which a trip is in one (parallel composition over trips, not over units).
+        """
+        left = int(self.left(self.roots).min())
+        self._charge("trips", self.roots, np.full(len(self.roots), left, np.int64))
+        whole = self.epsilon_of(left)
+        share = whole / trips
+        while Fraction(share) * trips > Fraction(whole):
+            share = math.nextafter(share, 0)
+        return Ledger(share, roots)
+
     def epsilons(self, parts: IntArray) -> FloatArray:
         """Return the epsilons of many charges."""
         distinct, position = np.unique(parts, return_inverse=True)

@@ -22,11 +22,25 @@ from flowveil._options.crowds import (
     parse_sensitive_tiles,
     parse_support,
     parse_users,
+    times_mean_weight,
 )
 from flowveil._options.description import DescriptionOptions, parse_description
 from flowveil._options.hierarchies import LATTICE, MANY, has_several_ways
 from flowveil._options.memory import FLOW_COLUMN, FLOW_VISIT, REST, check_memory, parse_memory
-from flowveil._options.noise import parse_bound, parse_cells, parse_epsilon, parse_epsilons, weak_epsilon
+from flowveil._options.noise import (
+    PERIODS,
+    PERSON,
+    TRIP,
+    WINDOW,
+    Protection,
+    parse_bound,
+    parse_cells,
+    parse_epsilon,
+    parse_epsilons,
+    parse_groups,
+    parse_protection,
+    weak_epsilon,
+)
 from flowveil._options.secret import draw_secret, read_secret
 from flowveil._options.times import parse_meters, parse_minutes, parse_speed, parse_timezone
 from flowveil._options.values import (
@@ -56,11 +70,16 @@ __all__ = [
     "LARGEST_NUMBER",
     "LATTICE",
     "MANY",
+    "PERIODS",
+    "PERSON",
     "PRESETS",
     "REST",
     "SHARE_UNIT",
+    "TRIP",
+    "WINDOW",
     "DescriptionOptions",
     "Keywords",
+    "Protection",
     "check_flag",
     "check_memory",
     "check_path",
@@ -76,6 +95,7 @@ __all__ = [
     "parse_description",
     "parse_epsilon",
     "parse_epsilons",
+    "parse_groups",
     "parse_hide_choice",
     "parse_k",
     "parse_k_weight",
@@ -90,6 +110,7 @@ __all__ = [
     "parse_names",
     "parse_number",
     "parse_pairs",
+    "parse_protection",
     "parse_rounding",
     "parse_sensitive_tiles",
     "parse_speed",
@@ -102,5 +123,6 @@ __all__ = [
     "read_secret",
     "shown",
     "spelled",
+    "times_mean_weight",
     "weak_epsilon",
 ]

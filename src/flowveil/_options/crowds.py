@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
 from flowveil._errors import InputError, UnknownNameError
@@ -14,6 +15,7 @@ DEFAULT_UNUSABLE = 0.2  # of the rows: beyond, a column, a format or the zones a
 DEFAULT_SENSITIVE_TILES = 7  # a cell of H3 and its neighbors
 # Values of k that organizations use for mobility data; docs/people.md says what is known of each.
 PRESETS = {"ine-15": 15, "mds-10": 10, "insee-11": 11, "cnil-10": 10, "flowkit-15": 15}
+_TIMES = "x"  # behind a number: so many times the mean weight of persons
 _LEAST_PEOPLE = 1e-6  # weights are counted in millionths
 SHARE_UNIT = 1_000_000  # shares of a person are compared in millionths
 _LEAST_CHANCE, _LARGEST_CHANCE = 0.01, 0.95
@@ -35,12 +37,20 @@ def parse_support(value: object) -> int:
     return parse_whole(value, "min_support", "it is a whole number of users, 1 or more", 1, LARGEST_CROWD)
 
 
-def parse_k_weight(value: object) -> float | Literal["auto"] | None:
-    """Return a number of people, or auto, or None."""
+def parse_k_weight(value: object) -> float | str | None:
+    """Return a number of people; or how many times the mean weight, as auto (k times) or like 10x; or None."""
     if value is None or (isinstance(value, str) and value == AUTO):
         return value
-    hint = "k_weight is a positive number of people, or auto"
+    hint = "k_weight is a positive number of people, or auto, or times the mean weight, e.g. 10x"
+    if isinstance(value, str) and value.endswith(_TIMES):
+        number = parse_number(value.removesuffix(_TIMES), "k_weight", hint, _LEAST_PEOPLE, LARGEST_CROWD)
+        return f"{int(number) if number == int(number) else number}{_TIMES}"
     return parse_number(value, "k_weight", hint, _LEAST_PEOPLE, LARGEST_CROWD)
+
+
+def times_mean_weight(k_weight: str, k: int) -> Fraction:
+    """Return how many times the mean weight of persons a k_weight is that is no number of people."""
+    return Fraction(k) if k_weight == AUTO else Fraction(k_weight.removesuffix(_TIMES))
 
 
 def parse_min_tiles(value: object) -> int:

@@ -72,9 +72,18 @@ def parse_share(value: object, name: str, hint: str, least: float = 0, most: flo
 
 def parse_text(value: object, name: str, like: str) -> str:
     """Return text, or raise if this is something else."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not _is_unicode(value):
         raise InputError(f"{name} is {shown(value)}", f"{name} is text, e.g. {like}")
     return value
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether text can be written: shells hand over bytes that are no letters as halves of letters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def parse_choice(value: object, kind: str, known: Collection[str]) -> str:

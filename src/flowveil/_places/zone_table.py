@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from io import BytesIO
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 ZonesLike: TypeAlias = "str | Path | ArrowTable"  # what zones are read from
 
+_LONGEST = 100  # letters of an id in a message: an id may fill pages
 _ID_NAMES = ("zone_id", "id", "tile_ID", "LocationID", "location_id", "zone", "station_id")
 _NAME_NAMES = (  # in small letters
     *("name", "zone_name", "label", "title", "area_name", "district_name", "neighborhood", "neighbourhood"),
@@ -42,6 +44,7 @@ _NAME_NAMES = (  # in small letters
 )
 _LON_NAMES = ("lon", "centroid_lon", "longitude", "lng", "x_lon")
 _LAT_NAMES = ("lat", "centroid_lat", "latitude", "y_lat")
+_DECIMAL_COMMA = r"^([+-]?\d{1,3}),(\d+)$", r"\1.\2"  # degrees as text, as those of trips are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,7 @@ class ZoneTable:
     geometry: npt.NDArray[np.object_]  # shapely in degrees, or None
     name_column: str | None = None  # the attribute that names zones; None: their ids do
     name_typed: bool = False  # the user chose it
+    id_guessed: str | None = None  # the attribute that ids were taken from, if nothing says that it holds them
 
     @property
     def has_outlines(self) -> bool:
@@ -67,16 +71,21 @@ def read_zones(
     id_column: str | None = None,
     columns: Mapping[str, str] | None = None,
     zone_name: str | None = None,
+    *,
+    any_id: bool = False,
 ) -> ZoneTable:
     """Read zones from a path or a table; `columns` maps zone_id, lon and lat to the owner's names.
 
-    zone_name: the column that names zones; by default one that is called so, "" for none.
+    zone_name: the column that names zones; by default one that is called so, "" for none. any_id: if no column is known
+    to hold ids, take the first one whose values differ: enough where ids only label answers.
     """
     names = dict(columns or {})
     table, geometry = _load(source)
     if table.num_rows == 0:
         raise InputError("there are no zones", "give a table with one row a zone")
-    id_name = id_column or names.get("zone_id") or _first(table, _ID_NAMES)
+    id_name = id_column or names.get("zone_id") or _first(table, _ID_NAMES) or _only_other(table, names)
+    guessed = _first_unique(table) if any_id and id_name is None else None
+    id_name = id_name or guessed
     if id_name is None:
         raise InputError(
             f"no column of the zones holds their ids: found {', '.join(table.column_names)}",
@@ -101,7 +110,24 @@ def read_zones(
         geometry=geometry[order],
         name_column=_find_names(texts, id_name) if zone_name is None else _check_names(texts, zone_name),
         name_typed=zone_name is not None,
+        id_guessed=guessed,
     )
+
+
+def _only_other(table: pa.Table, names: Mapping[str, str]) -> str | None:
+    """Return the one column that says nothing of where zones are; None if there are several, or none."""
+    places = {*_LON_NAMES, *_LAT_NAMES, names.get("lon"), names.get("lat")}
+    others = [name for name in table.column_names if name not in places]
+    return others[0] if len(others) == 1 else None
+
+
+def _first_unique(table: pa.Table) -> str | None:
+    """Return the first column that tells all zones apart."""
+    for name in table.column_names:
+        values = _as_text(table, name)
+        if None not in values and len(set(values)) == len(values):
+            return name
+    return None
 
 
 def read_points(source: ZonesLike, what: str) -> tuple[dict[str, list[str | None]], FloatArray, FloatArray]:
@@ -137,7 +163,7 @@ def _order_of_ids(ids: list[str | None], name: str) -> npt.NDArray[np.int64]:
     twice, times = Counter(ids).most_common(1)[0]
     if times > 1:
         raise InputError(
-            f"the zone {twice!r} occurs twice in {name}",
+            f"the zone {str(twice)[:_LONGEST]!r} occurs twice in {name}",
             "zone ids are distinct; a hierarchy lists columns from fine to coarse",
         )
     return np.array(sorted(range(len(ids)), key=lambda row: str(ids[row])), np.int64)
@@ -171,7 +197,7 @@ def _load(source: ZonesLike, what: str = "zones") -> tuple[pa.Table, npt.NDArray
 
 _UNREADABLE = (
     *(pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError),
-    *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError),
+    *(shapely.errors.ShapelyError, pyproj.exceptions.ProjError, zipfile.BadZipFile, NotImplementedError),
 )
 _FORMATS = "are a table, or a GeoParquet, Parquet, GeoJSON, GeoPackage, Shapefile, FlatGeobuf or CSV file"
 
@@ -274,7 +300,8 @@ def _points(table: pa.Table, names: dict[str, str], geometry: npt.NDArray[np.obj
     lat_name = names.get("lat") or _first(table, _LAT_NAMES)
     if lon_name and lat_name:
         return _numbers(table, lon_name), _numbers(table, lat_name)
-    centroids = shapely.centroid(geometry)
+    with np.errstate(all="ignore"):  # of coordinates that are no numbers, or too large ones
+        centroids = shapely.centroid(geometry)
     return shapely.get_x(centroids), shapely.get_y(centroids)
 
 
@@ -283,7 +310,7 @@ def _numbers(table: pa.Table, name: str) -> FloatArray:
         raise UnknownNameError("zone column", name, table.column_names)
     column: ChunkedColumn = table.column(name)
     if pa.types.is_string(column.type):
-        texts = pa.compute.utf8_trim_whitespace(column)
+        texts = pa.compute.replace_substring_regex(pa.compute.utf8_trim_whitespace(column), *_DECIMAL_COMMA)
         column = pa.compute.if_else(pa.compute.equal(texts, pa.scalar("")), None, texts)
     try:
         return np.asarray(column.cast(pa.float64()).to_numpy(), np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flowveil._errors import InputError
 from flowveil._flows import WEIGHT_UNIT, Crowds, least_weight
-from flowveil._options import AUTO, SHARE_UNIT, parse_k, parse_k_weight, parse_max_share, parse_min_tiles
+from flowveil._options import SHARE_UNIT, parse_k, parse_k_weight, parse_max_share, parse_min_tiles, times_mean_weight
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
@@ -37,7 +37,7 @@ class Requirement:
     k: int = 10  # persons when the flows have a unit, else trips
     k_weight: float | Fraction | None = None  # people represented: weights of distinct persons
     min_tiles: int = 1  # tiles seen on the axis, at both ends
-    automatic: bool = False  # k_weight comes from the data, so the promise says auto in place of the number
+    typed: str | None = None  # where k_weight comes from the data: what the promise says in place of the number
     max_share: float | None = None  # the largest share of the trips that one person may make
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Requirement:
 def make_requirement(
     flows: Flows, k: int, k_weight: float | str | None = None, min_tiles: int = 1, max_share: float | None = None
 ) -> Requirement:
-    """Return what is asked of flows; a k_weight of "auto" is k times the mean weight of persons."""
+    """Return what is asked of flows; a k_weight of "auto" is k times the mean weight, one like "10x" 10 times."""
     plain = Requirement(k, None, min_tiles, max_share=max_share)
     if max_share is not None:
         _check_people(flows)
@@ -103,12 +103,12 @@ def make_requirement(
             "k_weight needs weights of persons, and these are weights of trips",
             "leave out --k-weight, or give --weight: how many people a person stands for",
         )
-    if people == AUTO:
-        mean = mean_weight(flows)
-        if not mean:
-            raise InputError("k_weight cannot be auto: all weights are 0", "give a number of people")
-        return replace(plain, k_weight=plain.k * mean, automatic=True)
-    return replace(plain, k_weight=people)
+    if not isinstance(people, str):
+        return replace(plain, k_weight=people)
+    mean = mean_weight(flows)
+    if not mean:
+        raise InputError(f"k_weight cannot be {people}: all weights are 0", "give a number of people")
+    return replace(plain, k_weight=times_mean_weight(people, plain.k) * mean, typed=people)
 
 
 def _check_people(flows: Flows) -> None:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flowveil._reading.model import left_out_by_matrix, open_pull, uncovered
 from flowveil._reading.parts import Plane, Sums
+from flowveil._reading.thinning import median
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +33,7 @@ class Block(NamedTuple):
     matrix: int
     first: int  # the first zone of origins
     trips: FloatArray  # of flows
-    left_out: FloatArray  # what was left out, as the model places it
+    left_out: FloatArray  # what was left out: as likely too high as too low
     low: FloatArray  # of the likely range
     high: FloatArray
     noise: FloatArray  # standard deviation
@@ -45,34 +47,34 @@ def estimate(learned: Learned, shares: tuple[sparse.csr_array, sparse.csr_array]
     parts = (learned.parts_of(0, shares[0]), learned.parts_of(1, shares[1]))
     count, wide = shares[0].shape[1], shares[1].shape[1]
     step = max(_MOST_PAIRS // max(wide, 1), 1)
-    times = learned.free()
-    masses = [_by_region(learned, side, shares[side]) for side in (0, 1)] if times else []
+    no_pull = np.zeros(model.pull.shape)
+    masses = [_by_region(learned, side, shares[side]) for side in (0, 1)]
+    squares = [(own / total[:, None]) ** 2 for own, total in zip(masses, model.region_masses(), strict=True)]
     for matrices in (learned.counted, learned.totals):
         expected = model.expected(matrices)
+        left_out = left_out_by_matrix(model, matrices)
         for number in range(len(matrices.edges) - 1):
             rectangles = matrices.part(number)
             if not len(rectangles.flow):
                 continue
+            free = open_pull(model, matrices, number, left_out[number]) if number in left_out else no_pull
+            hidden = uncovered(model, matrices, number, free) ** 2
             for low in range(0, count, step):
                 high = min(low + step, count)
                 sums = Sums(*(np.zeros((high - low, wide)) for _ in Sums._fields))
                 of_flows = (told.trips, told.variance, expected)
-                ask(Plane(rectangles, model.pieces, model.pull), parts, of_flows, (low, high), sums)
-                left = np.zeros((high - low, wide))
-                if number in times:
-                    whole = masses[0][:, low:high].T @ model.pull @ masses[1]
-                    left = np.maximum(whole - sums.covered, 0) * times[number]
-                yield _block(number, low, sums, left)
+                ask(Plane(rectangles, model.pieces, model.pull), free, parts, of_flows, (low, high), sums)
+                left = np.maximum(masses[0][:, low:high].T @ free @ masses[1] - sums.covered, 0)
+                yield _block(number, low, sums, left, squares[0][:, low:high].T @ hidden @ squares[1])
 
 
-def _block(matrix: int, first: int, sums: Sums, left: FloatArray) -> Block:
-    """Return estimates with their likely range."""
+def _block(matrix: int, first: int, sums: Sums, left: FloatArray, square: FloatArray) -> Block:
+    """Return estimates with their likely range; left: what was left out, on average."""
     middle = sums.trips + left
     flows = sums.binomial + _SHARES * sums.square + _TOGETHER * sums.binomial**2
     spread = _WIDTH * np.sqrt(flows + left + _LEFT * left**2 + sums.noise)
-    return Block(
-        matrix, first, sums.trips, left, np.floor(middle - spread), np.ceil(middle + spread), np.sqrt(sums.noise)
-    )
+    low, high = np.floor(middle - spread), np.ceil(middle + spread)
+    return Block(matrix, first, sums.trips, median(left, square), low, high, np.sqrt(sums.noise))
 
 
 def _by_region(learned: Learned, side: int, shares: sparse.csr_array) -> FloatArray:

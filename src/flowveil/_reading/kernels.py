@@ -73,7 +73,6 @@ def _flush(scratch: FloatArray, pairs: IntArray, count: int, of_flow: tuple[floa
         row, column = pairs[number] // wide, pairs[number] % wide
         share = scratch[row, column]
         scratch[row, column] = 0.0
-        sums.covered[row, column] += share
         share = min(max(share / expected, 0.0), 1.0) if expected > 0.0 else 0.0
         moving = abs(trips) * share * (1.0 - share)
         sums.trips[row, column] += trips * share
@@ -84,6 +83,7 @@ def _flush(scratch: FloatArray, pairs: IntArray, count: int, of_flow: tuple[floa
 
 def _ask(
     plane: Plane,
+    free: FloatArray,
     parts: tuple[ZoneParts, ZoneParts],
     told: tuple[FloatArray, FloatArray, FloatArray],
     rows: tuple[int, int],
@@ -91,6 +91,7 @@ def _ask(
 ) -> None:
     """Sum up flows, whose rectangles follow each other, by pair of zones.
 
+    free: the pull between regions in trips that were left out, which flows cover a part of.
     told: trips, variance and expected trips by flow. rows: the first zone of origins that is asked for, and the end.
     """
     rectangles, ends, pull = plane
@@ -112,6 +113,7 @@ def _ask(
                 own = factor * parts[0].mass[here]
                 for two in range(ends[1].first[end], ends[1].first[end + 1]):
                     near = own * pull[row, ends[1].region[two]]
+                    hidden = own * free[row, ends[1].region[two]]
                     for there in range(parts[1].first[two], parts[1].first[two + 1]):
                         second = parts[1].zone[there]
                         if not marked[first - low, second]:
@@ -119,6 +121,7 @@ def _ask(
                             pairs[count] = (first - low) * wide + second
                             count += 1
                         scratch[first - low, second] += near * parts[1].mass[there]
+                        sums.covered[first - low, second] += hidden * parts[1].mass[there]
         if number + 1 == len(rectangles.flow) or rectangles.flow[number + 1] != flow:
             for entry in range(count):
                 marked[pairs[entry] // wide, pairs[entry] % wide] = False

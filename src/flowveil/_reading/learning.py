@@ -9,7 +9,7 @@ import numpy as np
 
 from flowveil._folder import SIDES
 from flowveil._reading.left_out import expect_left_out
-from flowveil._reading.model import Matrices, Model, cut, fit, uncovered
+from flowveil._reading.model import Matrices, Model, cut, fit
 from flowveil._reading.parts import ZoneParts
 from flowveil._reading.regions import divide
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Chosen on synthetic cities (docs/benchmarks.md): more of either changes little, and takes longer.
 _HALVINGS, _COARSE = 9, 6  # into 512 regions, inside 64 coarser ones
+_SINGLE = 0.5  # of all trips: if so many go between single tiles, these are the regions where they are not too many
 _FAINT = 1e-9  # of the mean mass of spots: none has less, so that every flow has a place
 
 
@@ -46,20 +47,13 @@ class Learned:
         parts = (own @ shares).tocsr()
         return ZoneParts(parts.indptr.astype(np.int64), parts.indices.astype(np.int64), parts.data)
 
-    def free(self) -> dict[int, float]:
-        """Return by matrix the trips that were left out by trip that the model expects where no flow is."""
-        times: dict[int, float] = {}
-        for matrices in (self.counted, self.totals):
-            for number, (_, _, factor) in uncovered(self.model, matrices):
-                times[number] = factor
-        return times
-
 
 def learn(told: Told, spots: Spots, mass: FloatArray | None = None, rounds: int | None = None) -> Learned:
     """Fit a model to a release. mass: of spots at first; by default what marginals say of each end, or their sizes."""
     first = (_at_first(told, spots, SIDES[0], mass), _at_first(told, spots, SIDES[1], mass))
     x, y = spots.plane()
-    regions = divide(x, y, _even_trips(told, spots, first), _HALVINGS, _COARSE)
+    places = spots.alike() if told.single_tiles >= _SINGLE else None
+    regions = divide(x, y, _even_trips(told, spots, first), _HALVINGS, _COARSE, places)
     ends = [cut(spots.area[side], spots.spot[side], len(told.ends[side].ids), regions) for side in (0, 1)]
     counted, totals = matrices_of(told)
     options = {} if rounds is None else {"rounds": rounds}
@@ -72,6 +66,9 @@ def _at_first(told: Told, spots: Spots, side: str, mass: FloatArray | None) -> F
     marginal = told.marginals.get(side)
     if mass is None and marginal is not None and spots.zones is None:
         mass = _by_marginal(told, spots, marginal)
+    weights = told.zone_weights.get(side)
+    if mass is None and weights is not None and spots.zones is not None:
+        mass = np.array([weights.get(zone, 1.0) for zone in spots.zones])
     mass = spots.size if mass is None else mass
     return np.maximum(mass, _FAINT * max(float(mass.mean()), 1e-300))
 
@@ -106,7 +103,7 @@ def _matrices(told: Told, kept: BoolArray, left_out: float) -> Matrices:
     order = order[kept[rectangles.flow[order]]]
     edges = np.searchsorted(matrix[order], np.arange(told.matrices + 1))
     parts = rectangles.take(order)
-    return Matrices(parts, edges.astype(np.int64), told.trips, left_out)
+    return Matrices(parts, edges.astype(np.int64), told.trips, left_out, told.below)
 
 
 def _for_fitting(told: Told, matrices: Matrices) -> Matrices:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
-from flowveil._folder import MARGINALS
+from flowveil._folder import CELLS, MARGINALS
+from flowveil._noise import variance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _MOST = 5_000_000  # of squares between the edges of boxes; marginals of our own have a million at most
 _FAINT = 1e-9  # of all trips: what has less is taken to be empty, as sums are rounded
+_LEAST = 1e-9
+_EMPTY = 1e-3  # of the mean: a zone has no less, so that no area is without weight
 _CORNERS = ("low_0", "low_1", "high_0", "high_1")
 
 
@@ -74,8 +78,8 @@ def _between(edges: IntArray, at: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def read_marginals(tables: Mapping[str, pa.Table]) -> dict[str, Marginal]:
-    """Return the marginals of a release by the names of their places; none if it was made without."""
-    if MARGINALS not in tables:
+    """Return the marginals of boxes by the names of their places; none if a release was made without."""
+    if MARGINALS not in tables or CELLS not in tables:
         return {}
     table = tables[MARGINALS]
     places = np.array(table["place"].to_pylist(), object)
@@ -85,6 +89,28 @@ def read_marginals(tables: Mapping[str, pa.Table]) -> dict[str, Marginal]:
         str(place): Marginal(corners[own, :2], corners[own, 2:], counts[own])
         for place, own in ((place, places == place) for place in dict.fromkeys(places.tolist()))
     }
+
+
+def read_zone_weights(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, float]]:
+    """Return how trips lie in zones, by end and zone: 1 for a zone with as many as others; {} without such marginals.
+
+    Noisy counts are drawn to their mean as far as their differences may be noise (James and Stein), so that weights
+    never are less even than the counts can tell. None is below zero.
+    """
+    if MARGINALS not in tables or CELLS in tables:
+        return {}
+    table = tables[MARGINALS]
+    places = np.array(table["place"].to_pylist(), object)
+    weights: dict[str, dict[str, float]] = {}
+    for place in dict.fromkeys(places.tolist()):
+        part = table.filter(places == place)
+        counts = part["count"].to_numpy().astype(np.float64)
+        noise, mean = float(variance(part["scale"].to_numpy()).mean()), max(float(counts.mean()), _LEAST)
+        told = max(float(counts.var()) - noise, 0.0)
+        drawn = mean + told / max(told + noise, _LEAST) * (counts - mean)
+        weight = np.maximum(drawn / mean, _EMPTY) if told > 0 else np.ones(len(counts))
+        weights[str(place)] = dict(zip(texts(part["zone"]), weight.tolist(), strict=True))
+    return weights
 
 
 def share_inside(

@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._reading.parts import Pieces, Plane, Rectangles, summed
+from flowveil._reading.thinning import thinned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from flowveil._arrays import FloatArray, IntArray
     from flowveil._reading.regions import Regions
-
-    Free = tuple[tuple[FloatArray, FloatArray], FloatArray, float]  # reach of spots, between regions, trips by expected
 
 # Chosen on synthetic cities (docs/benchmarks.md).
 ROUNDS = 12
 LOCAL_FROM = 2  # the round, from 0, that pairs of coarser regions are first told apart in
 FLOOR = 0.02  # of the mean density: no spot has less
+_SMALL = 2  # times the trips that a flow needs: less is hardly enough
 PRIOR = 50.0  # trips that are taken for as expected, in each pair of coarser regions
 
 
@@ -63,6 +61,7 @@ class Matrices:
     edges: IntArray  # the rectangles of matrix `n` are `edges[n]` to `edges[n + 1]`
     trips: FloatArray  # by flow
     left_out: float  # of all matrices together
+    below: float  # as many trips have a flow, so that what was left out between two places is less
 
     def part(self, number: int) -> Rectangles:
         """Return the rectangles of one matrix."""
@@ -146,10 +145,11 @@ def _allocate(model: Model, matrices: Matrices) -> tuple[tuple[FloatArray, Float
     between = np.zeros((count, count))
     place(Plane(matrices.rectangles, model.pieces, model.pull), masses, scale, reach, between)
     by_spot = [end.by_spot(part, spots) for end, part in zip(model.ends, reach, strict=True)]
-    for _, (open_reach, open_between, times) in uncovered(model, matrices):
+    for number, left_out in left_out_by_matrix(model, matrices).items():
+        free = _free(model, matrices, number, open_pull(model, matrices, number, left_out))
         for side in (0, 1):
-            by_spot[side] += times * open_reach[side]
-        between += times * open_between
+            by_spot[side] += free.reach[side]
+        between += free.between
     return (by_spot[0], by_spot[1]), between
 
 
@@ -158,24 +158,42 @@ def scales(trips: FloatArray, weight: FloatArray) -> FloatArray:
     return np.divide(trips, weight, out=np.zeros(len(trips)), where=weight > 0)
 
 
-def uncovered(model: Model, matrices: Matrices) -> Iterator[tuple[int, Free]]:
-    """Yield, by the number of a matrix, what no flow covers and how many trips were left out there.
-
-    Trips that were left out are taken to lie in matrices in proportion to their trips, and inside each where the model
-    expects trips and no flow has any.
-    """
+def left_out_by_matrix(model: Model, matrices: Matrices) -> dict[int, float]:
+    """Return how many trips were left out of each matrix: in proportion to its trips and to what no flow covers."""
     if not matrices.left_out > 0:
-        return
+        return {}
     published = np.array([matrices.published(number) for number in range(len(matrices.edges) - 1)])
     used = np.flatnonzero(published > 0).tolist()
-    expected = np.array([_free(model, matrices, number).between.sum() for number in used]) if len(used) > 1 else None
-    for number in used:
-        free = _free(model, matrices, number)
-        if expected is None:
-            times = matrices.left_out / max(float(free.between.sum()), 1e-300)
-        else:
-            times = matrices.left_out * published[number] / max(float(published[used] @ expected), 1e-300)
-        yield number, (free.reach, free.between, float(times) if free.between.any() else 0.0)
+    if len(used) == 1:
+        return {used[0]: matrices.left_out}
+    free = [_free(model, matrices, number, model.pull).between.sum() for number in used]
+    share = published[used] * np.array(free)
+    return dict(zip(used, (matrices.left_out * share / max(float(share.sum()), 1e-300)).tolist(), strict=True))
+
+
+def open_pull(model: Model, matrices: Matrices, number: int, left_out: float) -> FloatArray:
+    """Return the pull between regions in trips that were left out of a matrix, where no flow covers them."""
+    free = uncovered(model, matrices, number, model.pull)
+    first, second = model.region_masses()
+    block, below = (_block(model, matrices), matrices.below) if model.regions.own else (1.0, np.inf)
+    return np.asarray(
+        model.pull * thinned(free, block * model.pull * first[:, None] * second, left_out, below), np.float64
+    )
+
+
+def uncovered(model: Model, matrices: Matrices, number: int, pull: FloatArray) -> FloatArray:
+    """Return what a pull amounts to between regions where no flow of a matrix is."""
+    return _free(model, matrices, number, pull).between
+
+
+def _block(model: Model, matrices: Matrices) -> float:
+    """Return how many pairs of regions small flows have: the median of those that are hardly more than the limit."""
+    rectangles = matrices.rectangles
+    small = (rectangles.factor == 1) & (matrices.trips[rectangles.flow] < _SMALL * matrices.below)
+    if not small.any():
+        return 1.0
+    first, second = (np.diff(pieces.first) for pieces in model.pieces)
+    return float(np.median((first[rectangles.origin] * second[rectangles.destination])[small]))
 
 
 class _Free(NamedTuple):
@@ -185,22 +203,22 @@ class _Free(NamedTuple):
     between: FloatArray
 
 
-def _free(model: Model, matrices: Matrices, number: int) -> _Free:
-    """Return what the model expects in one matrix where no flow is."""
+def _free(model: Model, matrices: Matrices, number: int, pull: FloatArray) -> _Free:
+    """Return what masses and a pull amount to in one matrix where no flow is."""
     from flowveil._reading.kernels import place  # noqa: PLC0415  numba is slow to import
 
     count, spots = len(model.regions), len(model.mass[0])
     masses, (first, second) = model.piece_masses(), model.region_masses()
     reach = (np.zeros(len(masses[0])), np.zeros(len(masses[1])))
     between = np.zeros((count, count))
-    plane = Plane(matrices.part(number), model.pieces, model.pull)
+    plane = Plane(matrices.part(number), model.pieces, pull)
     place(plane, masses, np.ones(len(matrices.trips)), reach, between)
-    totals = (model.pull @ second, first @ model.pull)
+    totals = (pull @ second, first @ pull)
     free = [
         np.maximum(total[model.regions.of] - end.by_spot(part, spots), 0)
         for total, end, part in zip(totals, model.ends, reach, strict=True)
     ]
-    return _Free((free[0], free[1]), np.maximum(model.pull * first[:, None] * second - between, 0))
+    return _Free((free[0], free[1]), np.maximum(pull * first[:, None] * second - between, 0))
 
 
 def _learn(

@@ -53,7 +53,7 @@ class Sums(NamedTuple):
     binomial: FloatArray  # trips * share * (1 - share), over flows
     square: FloatArray  # the squares of these
     noise: FloatArray  # variance of the noise
-    covered: FloatArray  # what the model expects on flows
+    covered: FloatArray  # what would be left out where flows are
 
 
 def summed(of: IntArray, values: FloatArray, count: int) -> FloatArray:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from scipy import sparse
 
-    from flowveil._arrays import FloatArray
+    from flowveil._arrays import BoolArray, FloatArray
     from flowveil._folder import Files
     from flowveil._places import ZonesLike, ZoneTable
     from flowveil._reading.bounds import Certain
@@ -50,7 +50,7 @@ class Answers:
     - `sure`: trips of flows that lie wholly inside; never more than there were
     - `likely_low`, `likely_high`: the truth lies in between in about nine of ten cases
     - `estimate`: flows spread by a model that learns from all of them, and `left_out` of it: an estimate of trips that
-      were left out, placed where no flow is
+      were left out, placed where no flow is, as likely too high as too low. Ask about larger zones; do not add up
     - `at_most`: all flows that touch, and all that was left out; null where the release does not say how much that is
 
     >>> answers = fv.read_release("release").departures("zones.parquet")
@@ -100,11 +100,8 @@ def ask_between(
     files: Files, zones: ZonesLike, destinations: ZonesLike | None = None, *, weights: ZonesLike | None = None
 ) -> Answers:
     """Return trips between zones with bounds; destinations: other zones for that end."""
-    question = _Question(files, zones, weights, "between")
-    first = question.zones
-    second = first if destinations is None else read_zones(destinations)
-    question.check(second)
-    return question.answer((first, second), list(SIDES))
+    question = _Question(files, zones, weights, "between", destinations)
+    return question.answer((question.zones, question.destinations), list(SIDES))
 
 
 def ask_departures(files: Files, zones: ZonesLike, *, weights: ZonesLike | None = None) -> Answers:
@@ -122,19 +119,26 @@ def ask_arrivals(files: Files, zones: ZonesLike, *, weights: ZonesLike | None = 
 class _Question:
     """A release that learned from itself, asked about zones."""
 
-    def __init__(self, files: Files, zones: ZonesLike, weights: ZonesLike | None, operation: str) -> None:
+    def __init__(
+        self,
+        files: Files,
+        zones: ZonesLike,
+        weights: ZonesLike | None,
+        operation: str,
+        destinations: ZonesLike | None = None,
+    ) -> None:
         check_operation(files.kind, operation)
-        self.zones = read_zones(zones)
+        self.zones = read_zones(zones, any_id=True)
+        self.destinations = self.zones if destinations is None else read_zones(destinations, any_id=True)
         self.told = tell(files, at_any_time=True)
-        self.by_ids = not outlined(self.zones).any()
+        asked = (self.zones, self.destinations)
+        by_weights = weights is None and all(self.told.has_weights_of(each.ids) for each in asked)
+        if not by_weights and outlined(self.zones).any() != outlined(self.destinations).any():
+            raise InputError("zones of one end have outlines, those of the other have none", "give both, or neither")
+        self.by_ids = by_weights or not outlined(self.zones).any()
         spots = find_spots(self.told, by_ids=self.by_ids, coarse=files.kind is Kind.CELLS)
         mass = None if weights is None else read_weights(weights, spots)
         self.learned = learn(self.told, spots, mass)
-
-    def check(self, zones: ZoneTable) -> None:
-        """Raise if zones of the other end are not alike."""
-        if self.by_ids == outlined(zones).any():
-            raise InputError("zones of one end have outlines, those of the other have none", "give both, or neither")
 
     def answer(self, zones: tuple[ZoneTable | None, ZoneTable | None], titles: list[str]) -> Answers:
         """Return the answers about zones of both ends; None: anywhere."""
@@ -144,14 +148,16 @@ class _Question:
         if not all(part.touched.nnz for part in certain) or not all(part.nnz for part in shares):
             raise nothing_between(named[0])
         tables = []
+        reached = tuple(np.asarray(share.sum(axis=0)).ravel() > 0 for share in shares)
         limits: dict[int, tuple[FloatArray, FloatArray | None]] = {}
         for block in estimate(self.learned, shares):
             if block.matrix not in limits:
                 limits = {block.matrix: bounds(self.learned, certain, block.matrix)}
-            tables.append(self._rows(block, limits[block.matrix], zones, titles))
+            dark = ~(reached[0][block.first : block.first + len(block.trips), None] & reached[1])
+            tables.append(self._rows(block, limits[block.matrix], dark, zones, titles))
             table = in_order(tables, [*titles, *self.told.keys.column_names])
         shapes = {title: _shapes(zone, points=len(titles) > 1) for title, zone in zip(titles, named, strict=True)}
-        return Answers(table, notes_of(self.told), names_of(named), shapes)
+        return Answers(table, (*guessed_ids(named), *notes_of(self.told)), names_of(named), shapes)
 
     def _shares(self, zones: ZoneTable | None) -> sparse.csr_array:
         from scipy import sparse  # noqa: PLC0415  slow to import
@@ -171,10 +177,14 @@ class _Question:
         self,
         block: Block,
         limits: tuple[FloatArray, FloatArray | None],
+        dark: BoolArray,
         zones: tuple[ZoneTable | None, ZoneTable | None],
         titles: list[str],
     ) -> pa.Table:
-        """Return one row for each pair of zones that a flow touches, or where half a trip or more is expected."""
+        """Return one row for each pair of zones that a flow touches, or where half a trip or more is expected.
+
+        Of single zones there is one for each. dark: where no area of the release lies, of which it tells nothing.
+        """
         rows = slice(block.first, block.first + len(block.trips))
         sure, most = limits[0][rows], None if limits[1] is None else limits[1][rows]
         middle = block.trips + block.left_out
@@ -183,12 +193,13 @@ class _Question:
         touched = sure > 0 if most is None or rest is None else most > np.floor(rest + 1e-6)
         if most is not None and not self.told.noisy:
             high = np.minimum(high, most)
+            high = np.where(dark, most, high)
             middle = np.clip(middle, sure, most)  # spots know outlines to a square, bounds know them exactly
         else:
             middle = middle if self.told.noisy else np.maximum(middle, sure)
         if self.told.noisy:
             low, touched = block.low, np.ones(middle.shape, bool)
-        row, column = np.nonzero(touched | (middle >= _LISTED))
+        row, column = np.nonzero(touched | (middle >= _LISTED) | (len(titles) == 1))
         columns: dict[str, object] = {}
         ends = [(zones[0], row + block.first), (zones[1], column)]
         named = [np.array(table.ids, object)[at] for table, at in ends if table is not None]
@@ -211,6 +222,12 @@ def _shapes(zones: ZoneTable, *, points: bool) -> dict[str, shapely.Geometry | N
     centers = np.asarray(shapely.points(zones.lon, zones.lat), object)
     places = centers if points else np.where(outlined(zones), zones.geometry, centers)
     return dict(zip(zones.ids, places.tolist(), strict=True))
+
+
+def guessed_ids(zones: list[ZoneTable]) -> tuple[str, ...]:
+    """Return what to say of zones that are called by a column that nobody named."""
+    columns = dict.fromkeys(table.id_guessed for table in zones if table.id_guessed is not None)
+    return tuple(f"zones are called by their column {column!r}" for column in columns)
 
 
 def names_of(zones: list[ZoneTable]) -> dict[str, str]:
@@ -245,7 +262,8 @@ def notes_of(told: Told) -> tuple[str, ...]:
     elif told.left_out > 0:
         share = told.manifest["promise"]["max_suppression"]
         notes.append(
-            f"up to {100 * share:g} % of the trips were left out ({told.left_out:,.0f}); left_out is an estimate"
+            f"up to {100 * share:g} % of the trips were left out ({told.left_out:,.0f}); left_out is an estimate for "
+            "each row, as likely too high as too low, and does not add up"
         )
     if told.off_by:
         notes.append(f"published numbers may differ from true ones by {told.off_by}; sure and at_most allow for it")

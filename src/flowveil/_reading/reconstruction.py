@@ -15,7 +15,7 @@ from flowveil._places import read_zones
 from flowveil._reading.estimates import estimate
 from flowveil._reading.even import spread_evenly
 from flowveil._reading.learning import learn
-from flowveil._reading.questions import names_of, nothing_between
+from flowveil._reading.questions import guessed_ids, names_of, nothing_between
 from flowveil._reading.shares import outlined
 from flowveil._reading.spots import find_spots
 from flowveil._reading.told import in_order, tell
@@ -43,8 +43,9 @@ class Reconstruction:
     """Estimated flows between zones: `origin`, `destination`, the columns that divide the release, `trips`, `left_out`.
 
     `trips` are published ones, spread over zones; `left_out` is an estimate of trips that were left out, placed where
-    no flow is: add it for the best guess of all trips. Of a release with noise, `trips` may be negative, and `noise` is
-    the standard deviation of the noise in it.
+    no flow is, as likely too high as too low: add it for the best guess of a pair. Where these trips are spread thinly
+    it is 0, so it does not add up to all that was left out. Of a release with noise, `trips` may be negative, and
+    `noise` is the standard deviation of the noise in it.
 
     >>> estimate = fv.reconstruct("release", "zones.parquet")
     >>> estimate.flows.column_names, 0 < estimate.share < 1
@@ -77,7 +78,7 @@ def reconstruct_flows(
     """
     check_operation(files.kind, "reconstruct")
     parse_choice(spread, "spread", SPREADS)
-    table = read_zones(zones)
+    table = read_zones(zones, any_id=True)
     told = tell(files)
     if spread == "even":
         if weights is not None:
@@ -87,7 +88,7 @@ def reconstruct_flows(
         flows, placed, overlapping, reached = _learned(told, table, weights, of_boxes=files.kind is Kind.CELLS)
     if told.counted.any() and not reached.any():
         raise nothing_between(table)
-    notes = _notes(table, told, overlapping, reached)
+    notes = (*guessed_ids([table]), *_notes(table, told, overlapping, reached))
     return Reconstruction(flows, round(float(told.trips[told.published].sum())), placed, notes, names_of([table]))
 
 
@@ -95,7 +96,8 @@ def _learned(
     told: Told, zones: ZoneTable, weights: ZonesLike | None, *, of_boxes: bool
 ) -> tuple[pa.Table, float, bool, FloatArray]:
     """Return estimates by a model, the trips between any zones, whether zones overlap, and what reaches each."""
-    spots = find_spots(told, by_ids=not outlined(zones).any(), coarse=of_boxes)
+    by_ids = not outlined(zones).any() or (weights is None and told.has_weights_of(zones.ids))
+    spots = find_spots(told, by_ids=by_ids, coarse=of_boxes)
     learned = learn(told, spots, None if weights is None else read_weights(weights, spots))
     shares = spots.shares(zones)
     reached = np.asarray(shares.sum(axis=0)).ravel()

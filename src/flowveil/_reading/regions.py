@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flowveil._reading.parts import summed
+
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray, IntArray
 
@@ -20,16 +22,26 @@ class Regions:
     of: IntArray  # by spot
     coarse: IntArray  # by region: the number of the coarser one around it
     bin: IntArray  # by pair of regions: of their distance
+    own: bool  # whether regions are places of the release: no area ends inside one
 
     def __len__(self) -> int:
         return len(self.coarse)
 
 
-def divide(x: FloatArray, y: FloatArray, mass: FloatArray, depth: int, above: int) -> Regions:
+def divide(
+    x: FloatArray, y: FloatArray, mass: FloatArray, depth: int, above: int, places: IntArray | None = None
+) -> Regions:
     """Halve spots by mass, across their longer side, `depth` times; coarser regions are those after `above` halvings.
 
-    x, y: in kilometers or any unit that is the same for both.
+    x, y: in kilometers or any unit that is the same for both. places: by spot a number from 0 up; if there are no more
+    places than regions, they are the regions.
     """
+    if places is not None and int(places.max(initial=0)) < 2**depth:
+        count = int(places.max(initial=0)) + 1
+        total = summed(places, mass, count)
+        middle = [summed(places, mass * value, count) / total for value in (x, y)]
+        coarse = divide(middle[0], middle[1], total, above, above).of
+        return Regions(places, coarse, _bins(x, y, mass, places, count), own=True)
     of = np.zeros(len(x), np.int64)
     coarse_of = of
     for level in range(depth):
@@ -40,7 +52,7 @@ def divide(x: FloatArray, y: FloatArray, mass: FloatArray, depth: int, above: in
         coarse_of = of
     used, first, of = np.unique(of, return_index=True, return_inverse=True)
     _, coarse = np.unique(coarse_of[first], return_inverse=True)
-    return Regions(of, coarse, _bins(x, y, mass, of, len(used)))
+    return Regions(of, coarse, _bins(x, y, mass, of, len(used)), own=False)
 
 
 def _halve(x: FloatArray, y: FloatArray, mass: FloatArray, of: IntArray) -> IntArray:

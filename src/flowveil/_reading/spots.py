@@ -50,6 +50,14 @@ class Spots:
         middle = float(np.average(lat, weights=self.size)) if len(lat) else 0.0
         return lon * KILOMETERS * np.cos(np.radians(middle)), lat * KILOMETERS
 
+    def alike(self) -> IntArray:
+        """Return numbers from 0 up, the same for spots that lie in the same areas at both ends."""
+        signature = np.zeros(len(self), np.int64)
+        hashes = np.random.default_rng(0)
+        for area, spot in zip(self.area, self.spot, strict=True):
+            np.bitwise_xor.at(signature, spot, hashes.integers(0, 1 << 62, int(area.max(initial=0)) + 1)[area])
+        return np.asarray(np.unique(signature, return_inverse=True)[1], np.int64)
+
     def shares(self, zones: ZoneTable) -> sparse.csr_array:
         """Return spots by zones: the share of each spot in each zone, by outlines, or by ids where spots are zones."""
         from scipy import sparse  # noqa: PLC0415  slow to import

@@ -29,12 +29,12 @@ from flowveil._folder import (
 from flowveil._noise import variance
 from flowveil._places import square_kilometers
 from flowveil._reading.boxes import flows_of_boxes
-from flowveil._reading.marginals import read_marginals
+from flowveil._reading.marginals import read_marginals, read_zone_weights
 from flowveil._reading.parts import Rectangles
 from flowveil._remainders import find_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -92,7 +92,14 @@ class Told:
     manifest: Manifest
     noisy: bool
     spans: bool  # steps of time differ in length, so that they hold each other
+    trips_a_person: float  # of published flows; 1 where persons are not told
     marginals: dict[str, Marginal]  # by place: how trips lie inside boxes; of boxes with noise only
+    zone_weights: dict[str, dict[str, float]]  # by end and zone: how trips lie inside areas; with noise only
+
+    def has_weights_of(self, zones: Iterable[str]) -> bool:
+        """Whether marginals tell how trips lie in all of these zones, so that ids place them best."""
+        known = [weights.keys() for weights in self.zone_weights.values()]
+        return bool(known) and all(own.issuperset(zones) for own in map(set, known))
 
     @property
     def matrices(self) -> int:
@@ -139,6 +146,21 @@ class Told:
         share = float(promise["max_suppression"])
         published = float(self.trips[self.counted].sum()) + self.off_by * int(self.counted.sum())
         return np.inf if share >= 1 else published * share / (1 - share)
+
+    @cached_property
+    def single_tiles(self) -> float:
+        """Which share of the trips that add up goes between two single tiles."""
+        tiles = [end.tiles[areas] for end, areas in zip(self.ends, (self.origin, self.destination), strict=True)]
+        single = (tiles[0] == 1) & (tiles[1] == 1) & self.counted
+        return float(self.trips[single].sum()) / max(float(self.trips[self.counted].sum()), 1.0)
+
+    @cached_property
+    def below(self) -> float:
+        """The trips of a flow that has just enough persons, on average; infinity where something else is asked."""
+        promise = self.manifest["promise"]
+        if self.noisy or "k" not in promise or "k_weight" in promise:
+            return np.inf
+        return float(promise["k"]) * self.trips_a_person
 
     def rest(self, matrix: int) -> float | None:
         """Return the most trips that belong to a matrix and are in none of its flows; None where nobody says."""
@@ -187,8 +209,17 @@ def tell(files: Files, *, at_any_time: bool = False) -> Told:
         manifest=files.manifest,
         noisy=noisy,
         spans=nested,
+        trips_a_person=_trips_a_person(flows, keys),
         marginals=read_marginals(files.tables),
+        zone_weights=read_zone_weights(files.tables),
     )
+
+
+def _trips_a_person(flows: pa.Table, keys: list[str]) -> float:
+    """Return the trips of a person on a flow, on average, 1 where persons are not told."""
+    if "persons" not in flows.column_names or "persons" in keys:
+        return 1.0
+    return float(np.sum(flows["trips"].to_numpy())) / max(float(np.sum(flows["persons"].to_numpy())), 1.0)
 
 
 def _rows(end: Areas, ids: list[str]) -> IntArray:

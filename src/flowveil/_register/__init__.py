@@ -15,7 +15,7 @@ from flowveil._register.entries import (
     name_all,
 )
 from flowveil._register.listing import Register, register
-from flowveil._register.periods import are_apart
+from flowveil._register.periods import are_apart, parse_period
 from flowveil._register.sharing import HOW_TO_FORGET, check_paths, check_persons, share
 from flowveil._register.store import OpenRegister
 
@@ -39,6 +39,7 @@ __all__ = [
     "look",
     "mark_of",
     "name_all",
+    "parse_period",
     "register",
     "share",
 ]

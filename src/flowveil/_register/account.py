@@ -9,10 +9,13 @@ from flowveil._errors import PromiseError
 from flowveil._register.entries import NOISE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from flowveil._folder import Json
     from flowveil._register.entries import Entry
     from flowveil._register.store import OpenRegister
+
+_WHOLE = ("person", "trip")  # all of a unit
 
 
 def spent(entries: Sequence[Entry]) -> Fraction:
@@ -20,15 +23,23 @@ def spent(entries: Sequence[Entry]) -> Fraction:
     return sum((Fraction(repr(entry.epsilon)) for entry in entries if entry.epsilon is not None), Fraction(0))
 
 
-def check_account(register: OpenRegister, epsilon: float, unit: str) -> None:
-    """Raise if a release with noise would spend more than all together may, or protects another unit than before.
+def protected(promise: Mapping[str, Json]) -> str:
+    """Return what the epsilon of a promise is for: a trip, a person, or their trips of some time."""
+    unit, protects = str(promise.get("unit")), str(promise.get("protects", _WHOLE[0]))
+    return unit if protects in _WHOLE else f"{unit} ({protects})"
+
+
+def check_account(register: OpenRegister, epsilon: float, promise: Mapping[str, Json]) -> None:
+    """Raise if a release with noise would spend more than all together may, or protects something else than before.
 
     Sums are right whatever the releases are of: of the same trips, of other months of the same persons, or of others,
-    where less would do.
+    where less would do. What two releases protect must be the same: an epsilon for each day of a person is not one for
+    all their days, nor one for windows of another length.
     """
+    unit = protected(promise)
     entries = [entry for entry in register.entries() if entry.kind == NOISE]
     for entry in entries:
-        other = str(entry.promise.get("unit"))
+        other = protected(entry.promise)
         if other != unit:
             raise PromiseError(
                 f"{entry.name} protects each {other}, this one each {unit}: their epsilons do not add up",

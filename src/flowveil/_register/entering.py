@@ -47,7 +47,7 @@ def enter(new: NewEntry | None, folder: str | Path) -> Iterator[dict[str, str]]:
                 f"another release was entered in {new.register.name!r} since this one was checked", "run it again"
             )
         if new.kind == NOISE:
-            check_account(register, float(new.promise["epsilon"]), str(new.promise["unit"]))
+            check_account(register, float(new.promise["epsilon"]), new.promise)
         made = datetime.now(UTC).isoformat(timespec="seconds")
         number = register.add(new, Path(folder).resolve(), made, token)
     try:

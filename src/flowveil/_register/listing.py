@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from flowveil._options import parse_epsilon, parse_whole
-from flowveil._register.account import spent
+from flowveil._register.account import protected, spent
 from flowveil._register.entering import look
 from flowveil._register.entries import NOISE
 
@@ -81,5 +81,5 @@ def _table(entries: list[Entry]) -> pa.Table:
 def _promise(entry: Entry) -> str:
     promise = entry.promise
     if entry.kind == NOISE:
-        return f"epsilon {entry.epsilon:g} for each {promise.get('unit')}"
+        return f"epsilon {entry.epsilon:g} for each {protected(promise)}"
     return f"k = {promise.get('k')}, {promise.get('unit')}"

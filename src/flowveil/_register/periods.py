@@ -51,6 +51,8 @@ def are_apart(one: Entry | NewEntry, other: Entry) -> str | None:
         if one.last + gap < other.first or other.last + gap < one.first:
             return "by the times of their trips"
         return None
+    if _clock(one) and _clock(other):  # rows tell, even where some have no time, and not what was typed
+        return None
     here, there = parse_period(one.period), parse_period(other.period)
     if here is not None and there is not None and (here[1] < there[0] or there[1] < here[0]):
         return "by the periods that you typed"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._difference import find_exposed, find_leaks, make_atoms, withhold_exposing
+from flowveil._difference import find_exposed, find_implied, find_leaks, make_atoms, withhold_exposing
 from flowveil._engine import DUCKDB
 from flowveil._errors import InputError, PromiseError
 from flowveil._flows import mark_trips
@@ -241,16 +241,18 @@ def _withhold(problem: Problem, laid: SharedTrips, names: list[str]) -> IntArray
         for other in laid.others:
             still, _ = withhold_exposing(_atoms_of(problem, laid, other, names), still)
         if len(laid.others) > 1 and (still >= 0).any():
-            still = _without_leaks(problem, laid, still)
+            still = _without_leaks(problem, laid, still, names)
         if (still == first).all():
             return first
         first = still
 
 
 def _atoms_of(problem: Problem, laid: SharedTrips, other: OtherLayer, names: list[str]) -> Callable[[IntArray], Atoms]:
+    def alike(here: int, there: int) -> bool:
+        return min(here, there) >= 0 and other.same[there] and names[here] == other.names[there]
+
     def same(new: IntArray, old: IntArray) -> BoolArray:
-        pairs = zip(new.tolist(), old.tolist(), strict=True)
-        return np.array([other.same[there] and names[here] == other.names[there] for here, there in pairs], bool)
+        return np.array([alike(*pair) for pair in zip(new.tolist(), old.tolist(), strict=True)], bool)
 
     def atoms(first: IntArray) -> Atoms:
         return make_atoms(first, other.flow, laid.counted, problem.requirement, same)
@@ -258,15 +260,31 @@ def _atoms_of(problem: Problem, laid: SharedTrips, other: OtherLayer, names: lis
     return atoms
 
 
-def _without_leaks(problem: Problem, laid: SharedTrips, first: IntArray) -> IntArray:
-    """Withhold the smallest flow of every leak that three and more layers have."""
+def _without_leaks(problem: Problem, laid: SharedTrips, first: IntArray, names: list[str]) -> IntArray:
+    """Withhold the smallest flow of every leak that three and more layers have, and flows that are sums of others."""
     layers = [other.flow for other in laid.others]
     for size in _sizes(laid):
         trips = np.bincount(first[first >= 0], laid.counted.trips[first >= 0])
         leaks = find_leaks([first, *layers], size, problem.requirement.k)
         bad = {min(leak.flows, key=lambda flow: (trips[flow], flow)) for leak in leaks}
         first = np.where(np.isin(first, list(bad)), NONE, first)
-    return first
+    implied = find_implied([first, *layers], laid.counted.trips, _known(laid, first, names))
+    return np.where(np.isin(first, implied), NONE, first)
+
+
+def _known(laid: SharedTrips, first: IntArray, names: list[str]) -> BoolArray:
+    """Return which new flows are in an earlier release of the same trips, too: between the same areas, and the same."""
+    known = np.zeros(len(names), bool)
+    inside, atoms = first >= 0, np.bincount(first[first >= 0], minlength=len(names))
+    for other in laid.others:
+        least, most = np.full(len(names), len(other.names)), np.full(len(names), NONE)
+        np.minimum.at(least, first[inside], other.flow[inside])
+        np.maximum.at(most, first[inside], other.flow[inside])
+        there = np.bincount(other.flow[other.flow >= 0], minlength=len(other.names))
+        for flow in np.flatnonzero((least == most) & (most >= 0)).tolist():
+            old = int(most[flow])
+            known[flow] |= other.same[old] and names[flow] == other.names[old] and bool(there[old] == atoms[flow])
+    return known
 
 
 def _sizes(laid: SharedTrips) -> list[IntArray]:
@@ -306,6 +324,12 @@ def _check_leaks(problem: Problem, laid: SharedTrips, number: int, names: list[s
             if old:
                 layer = laid.others[old[0][0]]
                 raise _told(names[leak.flows[0]], before, layer, [flow for place, flow in old if place == old[0][0]])
+    known = _known(laid, layers[0], names)
+    alone = find_implied(layers[: own + 1], laid.counted.trips, known)
+    for flow in set(find_implied(layers, laid.counted.trips, known)).difference(alone):
+        other = next(other for other in laid.others if (other.flow[layers[0] == flow] >= 0).any())
+        touched = other.flow[(layers[0] == flow) & (other.flow >= 0)]
+        raise _told(names[flow], before, other, touched.tolist())
 
 
 def _told(flow: str, before: Before, other: OtherLayer, others: list[int]) -> PromiseError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def anonymize(
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
-    k_weight: float | Literal["auto"] | None = None,
+    k_weight: float | str | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
     sensitive: ZonesLike | None = None,
@@ -92,7 +92,8 @@ def anonymize(
     max_gbar: in its place, the precision to reach (mean tiles of both ends of a trip), leaving out as few as possible.
     loss: what a method that optimizes loses little of: tiles, metres, reconstruction, or area (tiles of a grid, seen
     in the data or not; square kilometers of zones).
-    k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons.
+    k_weight: the fewest people represented by a flow; "auto" is k times the mean weight of persons,
+    "10x" ten times, whatever k is.
     min_tiles: the fewest tiles of both ends.
     max_share: the largest share of a flow's trips that one person may make, e.g. 0.5; the flows must have a unit.
     sensitive: places (clinics, shelters) that flows must not pin down, as a file or table of points or outlines: an
@@ -271,7 +272,7 @@ def _published(
             published, areas=solution.sides(flows), group=solution.group, overlapping=solution.overlapping
         )
     if rest is not None:
-        published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips))
+        published = replace(published, elsewhere=Rest(rest.first, rest.area, rest.measures.trips, rest.matrix))
     return published
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._methods import find_method
 from flowveil._options import (
-    AUTO,
     DEFAULT_LOSS,
     check_flag,
     check_path,
@@ -56,7 +55,7 @@ class Demand:
 
     method: Method
     k: int
-    k_weight: float | Literal["auto"] | None
+    k_weight: float | str | None
     min_tiles: int
     loss: str
     options: dict[str, Value]  # of the method
@@ -86,7 +85,7 @@ def parse_demand(
     max_suppression: float | None = None,
     max_gbar: float | None = None,
     loss: str = DEFAULT_LOSS,
-    k_weight: float | Literal["auto"] | None = None,
+    k_weight: float | str | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
     sensitive: ZonesLike | None = None,
@@ -132,7 +131,7 @@ def parse_demand(
     hidden = parse_hide_choice(hide_choice)
     masked = max_share is not None or sensitive is not None
     only_flows = alone and not remainders and not protect_margins
-    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked, of_mean=k_weight == AUTO)
+    check_hidden_choice(hidden, chosen, loss, tiles, alone=only_flows, masked=masked, of_mean=isinstance(k_weight, str))
     typed = chosen.parse_options(options)
     beyond = {"--totals": totals, "--remainders": remainders, "--hide-choice": hidden, "--max-share": max_share}
     check_keep_safe(typed, tiles, hidden, same_areas=same_areas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
@@ -13,8 +13,8 @@ from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._flows import build_flows
 from flowveil._folder import COUNTED_PERSON, ELSEWHERE, NO_COLUMN, TOTAL, most_error, read_audit, remembered
-from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, cover_layers, metrics
-from flowveil._options import parse_k, parse_k_weight
+from flowveil._measure import Published, Rest, check_tiles, cover, cover_boxes, cover_layers, metrics, metrics_of_each
+from flowveil._options import check_flag, parse_k, parse_k_weight
 from flowveil._places import UNIT, NodeAreas, RectangleAreas, Rectangles, make_frame
 from flowveil._release.assignment import flows_of_tiles, read_assignment
 from flowveil._release.keys import rows_in, times_of
@@ -45,23 +45,29 @@ def evaluate_flows(
     unit: str | None = None,
     weight: str | None = None,
     k: int | None = None,
-    k_weight: float | Literal["auto"] | None = None,
+    k_weight: float | str | None = None,
     tiles: str = "tree",
+    each: bool = False,
 ) -> Metrics:
     """Return the metrics of a written release against its trips.
 
     Input options (columns, where, zones) come from the audit file beside the release unless they are given.
     unit, weight, k, k_weight: what flows are held against, whatever the release promises; by default what it promises,
-    and a k_weight of k times the mean weight.
+    and a k_weight of k times the mean weight. each: with a row of metrics for each step of time and group.
     """
     k, k_weight = None if k is None else parse_k(k), parse_k_weight(k_weight)
     check_tiles(tiles)
+    check_flag(each, "each")
     content = read_flows(release)
     flows = recount(release, content, trips, zones=zones, columns=columns, where=where, unit=unit, weight=weight)
     promise = content.manifest["promise"]
     held = promise["k"] if k is None else k
     held_weight = promise.get("k_weight") if k_weight is None else k_weight
-    return metrics(flows, retrace(release, content, flows), held, tiles, k_weight=held_weight)
+    published = retrace(release, content, flows)
+    figures = metrics(flows, published, held, tiles, k_weight=held_weight, raw=True)
+    if each:
+        figures["each"] = list(metrics_of_each(flows, published, held, tiles, k_weight=held_weight))
+    return figures
 
 
 def recount(
@@ -133,7 +139,7 @@ def _between_rectangles(flows: Flows, content: Release, assignment: pa.Table | N
     published = Published(origin, destination, trips, np.zeros_like(trips), areas=(sides[0], sides[1]))
     if "elsewhere" in content.manifest["promise"]:
         left_out = np.asarray(rest["trips"].to_numpy(), np.int64)
-        published = replace(published, elsewhere=Rest(0, _numbers(rest, "origin"), left_out))
+        published = replace(published, elsewhere=Rest(0, _numbers(rest, "origin"), left_out, np.zeros_like(left_out)))
     if assignment is None:
         return replace(published, group=cover_boxes(flows, rectangles, origin, destination))
     pairs = zip(kept["origin"].to_pylist(), kept["destination"].to_pylist(), strict=True)
@@ -161,7 +167,8 @@ def _published(flows: Flows, table: pa.Table, *, layers: bool, reports: bool, of
     listed, numbers = zip(*(_listed(flows, tree, names) for tree, names in zip(trees, ends, strict=True)), strict=True)
     nodes = [number[kept] for number in numbers]
     moment = times_of(flows, table)
-    matrix = rows_in(flows.matrices, table)[kept]
+    matrices = rows_in(flows.matrices, table)
+    matrix = matrices[kept]
     time = None if moment is None else moment[kept]
     above = None
     if layers:
@@ -183,7 +190,7 @@ def _published(flows: Flows, table: pa.Table, *, layers: bool, reports: bool, of
         return published
     first = 1 if apart[0].any() else 0
     rest = apart[1 - first]
-    return replace(published, elsewhere=Rest(first, numbers[first][rest], trips[rest]))
+    return replace(published, elsewhere=Rest(first, numbers[first][rest], trips[rest], matrices[rest]))
 
 
 def _listed(flows: Flows, tree: Hierarchy, names: list[str]) -> tuple[Listed, IntArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -70,7 +70,7 @@ def frontier(
     preset: str | None = None,
     points: int = 24,
     loss: str = DEFAULT_LOSS,
-    k_weight: float | Literal["auto"] | None = None,
+    k_weight: float | str | None = None,
     min_tiles: int = 1,
     max_share: float | None = None,
     options: Mapping[str, Value] | None = None,

@@ -90,7 +90,7 @@ def check_hidden_choice(
         )
     if of_mean:
         raise InputError(
-            "with k_weight auto it depends on everybody in the data which pairs of areas could be divided",
+            "with times the mean weight it depends on everybody in the data which pairs of areas could be divided",
             "leave out --hide-choice, or give --k-weight a number",
         )
     if method.name != _HIDES:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
 from flowveil._folder import COUNTED_PERSON, NO_COLUMN, TRIP
-from flowveil._options import AUTO
+from flowveil._options import times_mean_weight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def make_manifest(
     said = {
         "weight": flows.provenance.weight,
         "trip_weight": flows.provenance.trip_weight,
-        "k_weight": AUTO if requirement.automatic else requirement.k_weight,
+        "k_weight": requirement.k_weight if requirement.typed is None else requirement.typed,
         "min_tiles": requirement.min_tiles if requirement.min_tiles > 1 else None,
         "max_share": requirement.max_share,
         "sensitive_tiles": sensitive_tiles,
@@ -120,10 +120,12 @@ def _options(flows: Flows, typed: Mapping[str, Value], *, areas_from: bool, same
 
 
 def _people(promise: Promise) -> str:
-    if promise["k_weight"] != AUTO:
-        return f"{promise['k_weight']:g} people of the population"
+    weight = promise["k_weight"]
+    if not isinstance(weight, str):
+        return f"{weight:g} people of the population"
+    times = times_mean_weight(weight, promise["k"])
     one = promise["unit"] if promise["unit"] in NO_COLUMN else f"value of {promise['unit']}"
-    return f"{promise['k']} times as many people of the population as one {one} does on average"
+    return f"{float(times):.15g} times as many people of the population as one {one} does on average"
 
 
 def _changes(promise: Promise) -> list[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._folder import AREAS, ASSIGNMENT, AUDIT, FLOWS, Files, Kind, check_target, write_folder
 from flowveil._measure import metrics
+from flowveil._options import AUTO, check_flag
 from flowveil._reading import Readable
 from flowveil._register import enter
 from flowveil._release.audit import make_audit
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from flowveil._places import ZonesLike
     from flowveil._register import NewEntry
     from flowveil._release.coverage import Coverage
+
+_ONCE = (
+    "with -k 1, a weight of auto is once the mean, which one person may have alone: "
+    "to protect the population, write how often, e.g. --k-weight 10x"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,37 +64,53 @@ class Release(Readable):
     @property
     def doubts(self) -> tuple[str, ...]:
         """What may mislead readers of this release, one sentence each; private, and told when it is made."""
-        return () if self.coverage is None else self.coverage.doubts()
+        promise = self.manifest["promise"]
+        once = (_ONCE,) if promise["k"] == 1 and promise.get("k_weight") == AUTO else ()
+        return once if self.coverage is None else (*once, *self.coverage.doubts())
 
     def metrics(
-        self, tiles: str = "tree", *, k: int | None = None, k_weight: float | Literal["auto"] | None = None
+        self,
+        tiles: str = "tree",
+        *,
+        k: int | None = None,
+        k_weight: float | str | None = None,
+        raw: bool = False,
     ) -> Metrics:
         """Return what was lost (docs/metrics.md); private, since it is computed from the true trips.
 
         k, k_weight: what flows are held against; by default what was promised, and k times the mean weight.
-        tiles: count those of the "tree", which occur in the trips, or "all" of an area.
+        tiles: count those of the "tree", which occur in the trips, or "all" of an area. raw: with `gdm_raw`, from the
+        coordinates of trips, which are read once more.
 
         >>> release = fv.anonymize(fv.build_flows("trips.parquet", "h3:7", unit="person_id"), k=5)
         >>> release.metrics()["min_persons"], round(release.metrics()["suppressed"], 3)
         (5, 0.1)
         """
-        if tiles == "tree" and k is None and k_weight is None:
+        if tiles == "tree" and k is None and k_weight is None and not check_flag(raw, "raw"):
             return deepcopy(self._tree_metrics)
-        return self._measure(tiles, k, k_weight)
+        return self._measure(tiles, k, k_weight, raw=raw)
 
     @cached_property
     def _tree_metrics(self) -> Metrics:
         """The metrics, measured once: the audit file and the terminal both want them."""
         return self._measure("tree")
 
-    def _measure(self, tiles: str, k: int | None = None, k_weight: float | Literal["auto"] | None = None) -> Metrics:
+    def _measure(
+        self,
+        tiles: str,
+        k: int | None = None,
+        k_weight: float | str | None = None,
+        *,
+        raw: bool = False,
+    ) -> Metrics:
         if self.source is None or self.published is None:
             raise InputError(
                 "a release that was read back does not know its input", "use flowveil.evaluate(folder, trips)"
             )
         promise = self.manifest["promise"]
         held = promise.get("k_weight") if k_weight is None else k_weight
-        return metrics(self.source, self.published, promise["k"] if k is None else k, tiles, k_weight=held)
+        held_k = promise["k"] if k is None else k
+        return metrics(self.source, self.published, held_k, tiles, k_weight=held, raw=raw)
 
     def write(
         self,

@@ -12,6 +12,7 @@ from flowveil._report.content import (
     make_private_report,
     make_report,
     noisy_flows_content,
+    synthetic_content,
     trajectories_content,
 )
 from flowveil._report.document import allowed_sources, show
@@ -45,5 +46,6 @@ __all__ = [
     "pack",
     "pack_steps",
     "show",
+    "synthetic_content",
     "trajectories_content",
 ]

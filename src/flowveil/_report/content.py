@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
-from flowveil._folder import AREAS, CELLS, FLOWS, MARGINALS, TRAJECTORIES
+from flowveil._folder import AREAS, CELLS, FLOWS, MARGINALS, PLACES, SAMPLES, TRAJECTORIES
 from flowveil._options import check_flag
 from flowveil._report.cells import cells_distributions, cells_figures, cells_scene
 from flowveil._report.document import Look, page
@@ -18,6 +18,7 @@ from flowveil._report.drawing import drawing
 from flowveil._report.findings import findings
 from flowveil._report.flows import by_key, flows_distributions, flows_figures, flows_scene, noisy_figures
 from flowveil._report.shores import WORLD, WORLD_GROUND, Ground, choose_ground
+from flowveil._report.synthetic import synthetic_distributions, synthetic_figures, synthetic_scene
 from flowveil._report.trajectories import trajectories_distributions, trajectories_figures, trajectories_scene
 from flowveil._report.words import command, credits_of, not_protected
 
@@ -64,7 +65,10 @@ class Content:
             "description": dict(self.manifest.get("description", {})),
             "by": by_key(self.scene) if "flows" in self.words.values() else [],
             "findings": findings(
-                self.scene, grid=bool(self.manifest["options"].get("grid")), users=self.words.get("persons", "users")
+                self.scene,
+                grid=bool(self.manifest["options"].get("grid")),
+                users=self.words.get("persons", "users"),
+                counted=self.words["amount"],
             ),
         }
 
@@ -77,6 +81,9 @@ _PATH_WORDS = {
     "counted": "users",
     "title": "Published trajectories",
 }
+
+
+_DRAWN_WORDS = {"movements": "moves", "amount": "moves", "counted": "moves", "title": "Synthetic trajectories"}
 
 
 def _words(words: dict[str, str], manifest: Mapping[str, Json]) -> dict[str, str]:
@@ -131,6 +138,14 @@ def trajectories_content(files: Files) -> Content:
     return Content(
         scene, figures, trajectories_distributions(scene, table, manifest), manifest, _words(_PATH_WORDS, manifest)
     )
+
+
+def synthetic_content(files: Files) -> Content:
+    """Return what the report of synthetic trajectories shows."""
+    samples, places, manifest = files.tables[SAMPLES], files.tables[PLACES], files.manifest
+    scene = synthetic_scene(samples, places)
+    figures = synthetic_figures(scene, samples, places, manifest)
+    return Content(scene, figures, synthetic_distributions(samples, places), manifest, _words(_DRAWN_WORDS, manifest))
 
 
 def make_report(show: Show, files: Files, ground: Ground = WORLD_GROUND) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from flowveil._folder import NO_COLUMN, TRIP
 from flowveil._report.reading import choosing, reading
+from flowveil._report.words import protected_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,7 @@ def page(
         "tiles": _tiles(numbers, words),
         "reading": _list(reading(numbers, words, scene)),
         "choosing": escape(choosing(words, scene)),
-        "input": "samples" if words["counted"] == "users" else "trips",
+        "input": "samples" if words["counted"] in {"users", "moves"} else "trips",
         "promise": _list(_sentences(numbers["promise_text"])),
         "limits": _list(numbers["not_protected"]),
         "absence": escape(numbers["absence"]),
@@ -147,8 +148,15 @@ def _lead(numbers: Mapping[str, Json], words: Mapping[str, str]) -> str:
             f"{amount}. Any {'point' if points == 1 else f'<b>{points}</b> points'} that somebody knows fit at least "
             f"<b>{promise['k']}</b> {escape(crowd)}, or none; more points may fit one alone.{_blur(figures)}"
         )
+    if words["counted"] == "moves":
+        return (
+            f"{amount} of synthetic users, drawn from counts with noise that hides any one "
+            f"{escape(words.get('one', 'user'))}: epsilon = <b>{promise['epsilon']:g}</b>.{_blur(figures)}"
+        )
     if promise["kind"] != "k-anonymity":
         who = "trip" if promise["unit"] == "trip" else words.get("one", "person")
+        span = protected_span(promise)
+        who += "" if span is None else f"\N{RIGHT SINGLE QUOTATION MARK}s trips {span}"
         error = f" \N{PLUS-MINUS SIGN} {show(round(figures['error']))}" if "error" in figures else ""
         return (
             f"{amount}{error}, counted with noise that hides any one {who}: epsilon = <b>{promise['epsilon']:g}</b>."

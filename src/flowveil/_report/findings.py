@@ -21,10 +21,11 @@ _MOST_GROUPS = 12  # with more, the largest says little
 _LARGE = 1.0  # km2 from which on the size of an area of a grid is told: its name is that of its center
 
 
-def findings(scene: Scene, *, grid: bool = False, users: str = "users") -> list[str]:
+def findings(scene: Scene, *, grid: bool = False, users: str = "users", counted: str = "trips") -> list[str]:
     """Return the strongest flow, where people go from the busiest area, and the busiest time or how uneven it is.
 
-    grid: whether areas are called after their centers. users: what groups of trajectories are made of.
+    grid: whether areas are called after their centers. users: what groups of trajectories are made of. counted: what a
+    flow counts, in the plural.
     """
     if scene.spans is not None:
         return _of_samples(scene, scene.spans, users)
@@ -33,7 +34,7 @@ def findings(scene: Scene, *, grid: bool = False, users: str = "users") -> list[
     known = np.array([name != ELSEWHERE for name in scene.names], bool)
     inner = known[pairs[:, 0]] & known[pairs[:, 1]] & (pairs[:, 1] != NOWHERE)
     unsure = scene.deviation is not None
-    called = _Called(scene, grid)
+    called = _Called(scene, grid, counted)
     found = []
     if inner.any() and trips[inner].max() > 0:
         found += [_strongest(called, pairs[inner], trips[inner], deviation[inner])]
@@ -46,9 +47,9 @@ def findings(scene: Scene, *, grid: bool = False, users: str = "users") -> list[
     ]
     if not found and known.any() and len(trips) and trips.max() > 0:
         best = int(np.argmax(trips))
-        area, amount = called.at(int(pairs[best, 0])), _amount(int(trips[best]), deviation[best])
+        area, amount = called.at(int(pairs[best, 0])), _amount(int(trips[best]), deviation[best], counted)
         found.append(f"The busiest area is {area}: {amount}.")
-    return [*found, *(times or groups or [_uneven(trips, "pairs of areas" if inner.any() else "areas")])][:3]
+    return [*found, *(times or groups or [_uneven(trips, counted, "pairs of areas" if inner.any() else "areas")])][:3]
 
 
 class _Called(NamedTuple):
@@ -56,6 +57,7 @@ class _Called(NamedTuple):
 
     scene: Scene
     grid: bool
+    counted: str
 
     def at(self, area: int) -> str:
         """Return the name of an area, with its size where that is large for a name that tells of its center."""
@@ -106,7 +108,7 @@ def _pairs(scene: Scene) -> tuple[IntArray, IntArray, FloatArray]:
 def _strongest(called: _Called, pairs: IntArray, trips: IntArray, deviation: FloatArray) -> str:
     best = int(np.argmax(trips))
     origin, destination = pairs[best].tolist()
-    scene, amount = called.scene, _amount(int(trips[best]), float(deviation[best]))
+    scene, amount = called.scene, _amount(int(trips[best]), float(deviation[best]), called.counted)
     same = scene.names[origin] == scene.names[destination]
     way = f"goes from {called.at(origin)} to {called.at(destination)}"
     if not scene.keys:
@@ -126,7 +128,8 @@ def _onward(called: _Called, pairs: IntArray, trips: IntArray) -> str:
         f"{called.at(int(pairs[row, 1]))} ({100 * trips[row] / by_origin[center]:.0f}\N{NO-BREAK SPACE}%)"
         for row in rows.tolist()
     ]
-    more, than = ("trips", "") if len(rows) == len(every) else ("more trips", " than to any other area")
+    word = called.counted
+    more, than = (word, "") if len(rows) == len(every) else (f"more {word}", " than to any other area")
     return f"From {called.at(center)}, the busiest origin area, {more} go to {_listed(parts)}{than}."
 
 
@@ -139,17 +142,17 @@ def _busiest(key: Key, volume: IntArray, *, unsure: bool) -> str:
     return f"{name} {values[best]}: {about}{amounts[best]:,.0f} trips, which is {share:.0f}\N{NO-BREAK SPACE}% of all."
 
 
-def _uneven(trips: IntArray, counted: str) -> str:
+def _uneven(trips: IntArray, counted: str, among: str) -> str:
     """Say how many of the pairs hold half of the trips."""
     order = np.sort(np.maximum(trips, 0))[::-1]
     total = int(order.sum())
     half = int(np.searchsorted(np.cumsum(order), total / 2)) + 1 if total else 0
-    return f"Half of all trips are in the strongest {half:,} of {len(trips):,} {counted}."
+    return f"Half of all {counted} are in the strongest {half:,} of {len(trips):,} {among}."
 
 
-def _amount(trips: int, deviation: float) -> str:
+def _amount(trips: int, deviation: float, counted: str) -> str:
     error = f" ± {ERROR * deviation:,.0f}" if deviation > 0 else ""
-    return f"{trips:,}{error} {'trip' if trips == 1 else 'trips'}"
+    return f"{trips:,}{error} {counted.removesuffix('s') if trips == 1 else counted}"
 
 
 def _listed(parts: list[str]) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 
+_ERROR_MEANING = "trips that noise adds or takes at most, in 95 of 100 cases"
 NAME = "name"  # column of areas: what people call them
 
 
@@ -167,9 +168,20 @@ def noisy_figures(scene: Scene, flows: pa.Table, manifest: Mapping[str, Json]) -
         Figure("epsilon", "epsilon: less is safer", manifest["promise"]["epsilon"]),
         Figure("negative", "counts that the noise made negative", int((trips < 0).sum())),
         Figure("median_scale", "scale of the noise, median", middle(floats(flows["scale"]))),
-        *error(scene),
+        *(error(scene) if "drawn" not in flows.column_names else _repeated_error(scene, flows, manifest)),
         *blur(scene),
     ]
+
+
+def _repeated_error(scene: Scene, flows: pa.Table, manifest: Mapping[str, Json]) -> list[Figure]:
+    """Return the same for a stream: counts that are repeated carry the same noise, which does not cancel."""
+    noise = np.zeros(0) if scene.deviation is None else scene.deviation
+    names = (*SIDES, "drawn", *manifest["options"].get("by", ()))
+    sums: dict[tuple[object, ...], float] = {}
+    for row, deviation in zip(zip(*(flows[name].to_pylist() for name in names), strict=True), noise, strict=True):
+        sums[row] = sums.get(row, 0.0) + float(deviation)
+    total = significant(ERROR * float(np.sqrt(sum(each**2 for each in sums.values()))))
+    return [Figure("error", _ERROR_MEANING, total)]
 
 
 def flows_distributions(scene: Scene, manifest: Mapping[str, Json]) -> list[dict[str, Json]]:
@@ -262,7 +274,7 @@ def error(scene: Scene) -> list[Figure]:
     """Return by how much noise may have changed the sum of all."""
     noise = np.zeros(0) if scene.deviation is None else scene.deviation
     total = significant(ERROR * float(np.sqrt((noise**2).sum())))
-    return [Figure("error", "trips that noise adds or takes at most, in 95 of 100 cases", total)]
+    return [Figure("error", _ERROR_MEANING, total)]
 
 
 def _touches(scene: Scene, name: str) -> BoolArray:

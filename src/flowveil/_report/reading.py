@@ -25,6 +25,10 @@ _NOISE = (
     "Every count has noise. \N{PLUS-MINUS SIGN} stands for what noise adds or takes at most, in 95 of 100 cases; a "
     "place is hatched where noise alone could make as much. Counts can be negative."
 )
+_DRAWN = (
+    "All users and their moves are made up: they were drawn from counts with noise. The map counts these moves "
+    "exactly; how far they are from the moves of real people, the release does not tell."
+)
 _LIKELY = "A place answers with a range: from what lies in areas inside it to what lies in all areas that touch it."
 _BETWEEN = (
     "A place answers “about 1,300 published {amount} leave here (between 1,100 and 14,000)”: at least those of areas "
@@ -46,6 +50,8 @@ def reading(numbers: Mapping[str, Json], words: Mapping[str, str], scene: Mappin
     each = " and ".join(["at every single time"] * times + ["in every single group"] * groups)
     if words["counted"] == "users":
         more = [_SAMPLES]
+    elif words["counted"] == "moves":
+        more = [_DRAWN, _LIKELY]
     elif numbers["promise"]["kind"] == NOISE:
         more = [_NOISE, _LIKELY]
     else:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _OF_THE_COMMAND = (
     "grid",
+    "groups",
     "hierarchy",
     "bbox",
     "method_options",
@@ -34,9 +35,10 @@ def not_protected(manifest: Mapping[str, Json]) -> list[str]:
         users = users_of(manifest)
         if promise["kind"] == KNOWN_POINTS:
             return _limits_of_points(promise, users)
+        seen = f"Not all {users} of a group were in each of its boxes: only that one of them was is certain."
         return [
             f"What all {users} of a group have in common: if all were at a clinic, the release says so of each.",
-            f"Not all {users} of a group were in each of its boxes: only that one of them was is certain.",
+            *(() if "support" in promise else (seen,)),
             f"Two releases of the same {users} can be compared with each other.",
             f"Someone who knows that one of the {users} is in a group knows the whole path of the group.",
         ]
@@ -112,11 +114,22 @@ def _limits_of_noise(promise: Mapping[str, Json]) -> list[str]:
     limits = []
     if promise["unit"] == TRIP:
         limits.append("Persons with many trips: one trip is protected, so n trips are protected at n times epsilon.")
+    if (span := protected_span(promise)) is not None:
+        limits.append(f"Habits: what somebody does again and again is hidden {span}, not over all of time.")
     limits += [
         "What is true of the population as a whole: that many people go somewhere is no secret here.",
         "Further releases about the same people: their epsilons add up.",
     ]
     return limits
+
+
+def protected_span(promise: Mapping[str, Json]) -> str | None:
+    """Return of which time the trips of a person are hidden together; None where it is all of time, or one trip."""
+    name, _, window = str(promise.get("protects", "")).partition(":")
+    if window:
+        return f"within any {window} steps of time in a row"
+    period = name.partition("-")[2]
+    return f"within each {period}" if period else None
 
 
 def command(manifest: Mapping[str, Json]) -> str:
@@ -125,6 +138,12 @@ def command(manifest: Mapping[str, Json]) -> str:
     Only what is in the manifest: names of columns and conditions on rows are private.
     """
     options, promise = manifest["options"], manifest["promise"]
+    if manifest["format"] == Kind.SYNTHETIC.format:
+        listed = ("bbox", "step", "days", "timezone", "min_samples", "users", "seed")
+        typed = [_option(name.replace("_", "-"), options[name]) for name in listed if name in options]
+        return " ".join(
+            ["flowveil trajectories synthesize INPUT -o DIR", _option("epsilon", promise["epsilon"]), *typed]
+        )
     if manifest["format"] == Kind.TRAJECTORIES.format:
         return " ".join(
             ["flowveil trajectories anonymize INPUT -o DIR", f"-k {promise['k']}", *_trajectories(manifest)]
@@ -154,6 +173,7 @@ def command(manifest: Mapping[str, Json]) -> str:
     if promise["kind"] != NOISE:
         parts.append(f"-k {promise['k']}")
     parts += [_option(option, promise[name]) for name, option in names.items() if promise.get(name) is not None]
+    parts += _of_noise(options, promise)
     parts += [
         _option(name.replace("_", "-"), value)
         for name, value in options.items()
@@ -173,6 +193,14 @@ def command(manifest: Mapping[str, Json]) -> str:
         for name, value in typed.items()
     ]
     return " ".join(parts)
+
+
+def _of_noise(options: Mapping[str, Json], promise: Mapping[str, Json]) -> list[str]:
+    """Return what only noise takes: what is protected, and the values of groups."""
+    protect = [] if protected_span(promise) is None else [_option("protect", promise["protects"])]
+    groups = options.get("groups", {}).items()
+    listed = [(column, ",".join("" if value is None else value for value in values)) for column, values in groups]
+    return protect + [_option("groups", f"{column}={values}") for column, values in listed]
 
 
 def _where(options: Mapping[str, Json]) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _POINTS = (1, 2, 3, 4, 6)  # that an attacker knows
 _MOST_USERS = 10_000  # who are attacked; more are sampled
 _SEED = 0
+_BELIEFS = ("belief", "belief_most", "belief_drawn", "belief_drawn_most", "above")
 _LEAST_CHANCE = 1e-6  # that a point was left out: with none, a single wrong point would rule everybody out
 
 
@@ -37,6 +38,10 @@ def find_known_points(case: Case) -> Finding:
     few = sum(int(figures[key]["few"]) for key in figures if int(key) <= promised)
     most = max((figures[key]["belief_most"] for key in figures if int(key) <= promised), default=0.0)
     alone = max((figures[key]["one"] for key in figures), default=0.0)
+    surest, above = (
+        max((figures[key][name] for key in figures if int(key) <= promised), default=0.0)
+        for name in ("belief_drawn_most", "above")
+    )
     broken = few or most > 1 / k + 1e-9
     worst = max(figures, key=int)
     told = (
@@ -46,16 +51,23 @@ def find_known_points(case: Case) -> Finding:
         f"With {worst} points {figures[worst]['one']:.0%} of users are the only one who fits, and the mean belief in "
         f"the right one is {figures[worst]['belief']:.0%}."
     )
+    if above:
+        told += (
+            " Whoever takes trajectories of few samples for likelier, as if the points were drawn from them, believes "
+            f"in the right one with more than 1/{k} for up to {above:.1%} of users, and with {surest:.0%} at most."
+        )
     return Finding(
         "points",
         few,
         f"users whom 1 to {k - 1} fit, given at most {promised} of their points",
-        BREAKS if broken else TELLS if alone else HOLDS,
+        BREAKS if broken else TELLS if alone or above else HOLDS,
         told,
         "The promise does not hold: do not publish."
         if broken
         else f"More than {promised} known points are not protected against: raise --known-points, or merge whole paths."
         if alone
+        else "Trajectories with few samples stand out among those that hold the same points: merge whole paths."
+        if above
         else "",
         {"points": sorted(map(int, figures)), "k": k, "suppressed": chance, "seed": _SEED},
         {"by_points": dict(sorted(figures.items(), key=lambda item: int(item[0])))},
@@ -90,14 +102,16 @@ def _attack(
 
     The attacker takes everybody for equally likely, and a point for left out with `chance`, whoever's it is: a
     trajectory that holds j of n points is believed in as (1 - chance)^j * chance^(n - j), a user as one of its users.
+    Another one takes those who hold the most, and the points for drawn from their samples: the fewer a trajectory has,
+    the likelier it is.
     """
     from flowveil._risk.fitting import count_fitting  # noqa: PLC0415  numba is slow to import
 
     known = [(user, points[:count]) for user, points in drawn if len(points) >= count]
     if not known:
-        return dict.fromkeys(("users", "few", "one", "fewer_than_k", "none", "belief", "belief_most"), 0.0)
+        return dict.fromkeys(("users", "few", "one", "fewer_than_k", "none", *_BELIEFS), 0.0)
     own = home[[user for user, _ in known]]
-    fitting, held = count_fitting(np.stack([points for _, points in known]), *_boxes(release), own)
+    fitting, held, drawn_from = count_fitting(np.stack([points for _, points in known]), *_boxes(release), own)
     full = fitting[:, count]
     likely = (1 - chance) ** np.arange(count + 1) * chance ** np.arange(count, -1, -1)
     belief = np.where(own >= 0, likely[held] / (fitting @ likely), 0.0)
@@ -109,6 +123,9 @@ def _attack(
         "none": float((full == 0).mean()),
         "belief": float(belief.mean()),
         "belief_most": float(belief.max()),
+        "belief_drawn": float(drawn_from.mean()),
+        "belief_drawn_most": float(drawn_from.max()),
+        "above": float((drawn_from > 1 / k + 1e-9).mean()),
     }
 
 

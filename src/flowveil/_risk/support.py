@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from flowveil._trips import Trips, open_samples
 
 if TYPE_CHECKING:
     from flowveil._arrays import BoolArray, IntArray
-    from flowveil._engine import Samples
+    from flowveil._engine import ReadingOptions, Samples
     from flowveil._risk.case import Case
     from flowveil._trajectories import TrajectoryRelease
 
@@ -87,7 +87,8 @@ def read_samples(case: Case, release: TrajectoryRelease) -> Samples:
         raise InputError("this attack needs the samples of the release", "give them with --against INPUT")
     story = remembered(release.audit)
     where = case.where or story.where
-    return open_samples(case.trips, case.columns or story.columns, where, towers=story.towers).read()
+    reading = cast("ReadingOptions", story.reading)
+    return open_samples(case.trips, case.columns or story.columns, where, towers=story.towers, reading=reading).read()
 
 
 def find_owners(samples: Samples, release: TrajectoryRelease) -> tuple[IntArray, IntArray]:

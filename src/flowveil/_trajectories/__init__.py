@@ -10,9 +10,24 @@ from flowveil._trajectories.frontiers import DEFAULT_POINTS, TrajectoryFrontier,
 from flowveil._trajectories.gaps import Gap, gap, parse_ks
 from flowveil._trajectories.glove import VARIANTS
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, Grid, make_grid
-from flowveil._trajectories.options import GATHER, GLOVE, METHODS, parse_blocks, parse_grouping, parse_known_points
+from flowveil._trajectories.options import (
+    GATHER,
+    GLOVE,
+    METHODS,
+    parse_blocks,
+    parse_frontier,
+    parse_grouping,
+    parse_known_points,
+)
 from flowveil._trajectories.periods import PERIODS, first_days, parse_periods
-from flowveil._trajectories.read import Trajectories, parse_min_samples, read_trajectories
+from flowveil._trajectories.read import (
+    Trajectories,
+    as_trajectories,
+    parse_min_samples,
+    read_again,
+    read_trajectories,
+    read_whoever,
+)
 from flowveil._trajectories.release import TrajectoryRelease, read_release
 from flowveil._trajectories.steering import parse_price
 
@@ -36,6 +51,7 @@ __all__ = [
     "TrajectoryFrontier",
     "TrajectoryRelease",
     "anonymize",
+    "as_trajectories",
     "baseline",
     "evaluate",
     "features",
@@ -46,6 +62,7 @@ __all__ = [
     "parse_baseline",
     "parse_baseline_options",
     "parse_blocks",
+    "parse_frontier",
     "parse_grouping",
     "parse_known_points",
     "parse_ks",
@@ -53,6 +70,8 @@ __all__ = [
     "parse_path_points",
     "parse_periods",
     "parse_price",
+    "read_again",
     "read_release",
     "read_trajectories",
+    "read_whoever",
 ]

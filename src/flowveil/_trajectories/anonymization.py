@@ -10,14 +10,14 @@ from flowveil._engine import DUCKDB, check_engine, choose_spread
 from flowveil._errors import InputError, LossWarning, warn
 from flowveil._options import AUTO, parse_description
 from flowveil._processes import over_cores
-from flowveil._trajectories.blocks import glove_in_blocks
+from flowveil._trajectories.blocks import check_blocks, glove_in_blocks
 from flowveil._trajectories.complete import follow_frontier, group_completely
 from flowveil._trajectories.frontiers import DEFAULT_POINTS, parse_path_points
 from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_STEP, DEFAULT_WEIGHTS
 from flowveil._trajectories.known_points import protect_points
-from flowveil._trajectories.options import GATHER, GLOVE, KM, parse_grouping
+from flowveil._trajectories.options import GATHER, GLOVE, KM, parse_frontier, parse_grouping
 from flowveil._trajectories.periods import check_steps, group_each
-from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.read import as_trajectories
 from flowveil._trajectories.registered import check_register
 from flowveil._trajectories.release import TrajectoryRelease, make_release
 from flowveil._trajectories.support import keep_supported
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from flowveil._trajectories.frontiers import TrajectoryFrontier
     from flowveil._trajectories.glove import Grouping
     from flowveil._trajectories.options import GroupingOptions
+    from flowveil._trajectories.read import Trajectories
 
 LOOSE_WARNING = "loose groups tend to one giant group, which is nearly free to join: strict and absorb keep more detail"
 
@@ -127,24 +128,22 @@ def anonymize(
         )
     said = parse_description(description, has_unit=True)
     tell("reading")
-    trajectories = (
-        source
-        if isinstance(source, Trajectories)
-        else read_trajectories(
-            source,
-            bbox,
-            columns=columns,
-            where=where,
-            step=step,
-            caps=caps,
-            weights=weights,
-            min_samples=min_samples,
-            cut_into=cut_into,
-            timezone=timezone,
-            towers=towers,
-            memory=asked.memory,
-        )
+    trajectories = as_trajectories(
+        source,
+        bbox,
+        asked.memory,
+        columns=columns,
+        where=where,
+        step=step,
+        caps=caps,
+        weights=weights,
+        min_samples=min_samples,
+        cut_into=cut_into,
+        timezone=timezone,
+        towers=towers,
     )
+    if asked.method == GLOVE:
+        check_blocks(trajectories, asked.k, asked.blocks, remote=engine != DUCKDB)
     entry = None if register is None else check_register(register, trajectories, said.get("period"))
     grouping = _make_groups(trajectories, asked, choose_spread(engine, master), tell)
     typed = asked.typed(
@@ -205,35 +204,30 @@ def frontier(
     21% left out, 2,343 m, 85 min
     0% left out, 2,509 m, 145 min
     """
-    asked = parse_grouping(
+    asked = parse_frontier(
         k,
         method=method,
         variant=variant,
         max_extent=max_extent,
         max_duration=max_duration,
         min_support=min_support,
-        complete_support=True,
         memory=memory,
     )
     points = parse_path_points(points)
     tell("reading")
-    trajectories = (
-        source
-        if isinstance(source, Trajectories)
-        else read_trajectories(
-            source,
-            bbox,
-            columns=columns,
-            where=where,
-            step=step,
-            caps=caps,
-            weights=weights,
-            min_samples=min_samples,
-            cut_into=cut_into,
-            timezone=timezone,
-            towers=towers,
-            memory=asked.memory,
-        )
+    trajectories = as_trajectories(
+        source,
+        bbox,
+        asked.memory,
+        columns=columns,
+        where=where,
+        step=step,
+        caps=caps,
+        weights=weights,
+        min_samples=min_samples,
+        cut_into=cut_into,
+        timezone=timezone,
+        towers=towers,
     )
     return follow_frontier(
         trajectories, asked, points, lambda: _merge_each(trajectories, asked, over_cores, tell), tell

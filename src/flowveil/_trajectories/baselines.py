@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import PromiseError
+from flowveil._errors import InputError, PromiseError
 from flowveil._options import parse_users
 from flowveil._trajectories.baseline_options import BaselineOptions, parse_baseline_options
 from flowveil._trajectories.clusters import cluster, resample
@@ -111,6 +111,7 @@ def baseline(
         granularity=granularity,
         seed=seed,
     )
+    _check_reading(trajectories, method)
     k = parse_users(k)
     if len(trajectories) < k:
         raise PromiseError(
@@ -148,6 +149,17 @@ def baseline(
         position_error=np.concatenate([np.empty(0), *places]),
         time_error=np.concatenate([np.empty(0), *moments]),
     )
+
+
+def _check_reading(trajectories: Trajectories, method: str) -> None:
+    """Raise where trajectories were read with something that a method would not look at."""
+    grid = trajectories.grid
+    if grid.weights != (1, 1):
+        raise InputError("weights were given, but older methods have none", "leave out --weights")
+    if method != "tga" and grid.caps != (SPACE_LIMIT, TIME_LIMIT):
+        raise InputError(f"caps were given, but {method} has none", "leave out --caps, or take --method tga")
+    if trajectories.cut_into is not None:
+        raise InputError("older methods are measured on whole trajectories", "leave out cut_into")
 
 
 def _wait_for_me(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flowveil._errors import InputError
 from flowveil._options import AUTO
 from flowveil._processes import over_cores
 from flowveil._trajectories.glove import Group, Grouping, check_any, glove, merge_users
@@ -82,6 +83,22 @@ def glove_in_blocks(
     grouping.suppressed_users.sort()
     check_any(grouping)
     return grouping
+
+
+def check_blocks(trajectories: Trajectories, k: int, blocks: int | str, *, remote: bool) -> None:
+    """Raise if what was typed would change nothing: more blocks than have k users, executors that have one block."""
+    periods = trajectories.periods
+    users = len(trajectories) if periods is None else int(np.unique(periods, return_counts=True)[1].max())
+    if isinstance(blocks, int) and users >= k and blocks > users // k:
+        raise InputError(
+            f"{users:,} users cannot be divided into {blocks:,} blocks of at least {k}",
+            f"give --blocks {users // k} or fewer, or leave it out",
+        )
+    if remote and _choose_count(users, k, blocks) == 1:
+        raise InputError(
+            f"the {users:,} users are one block, which is merged on this machine",
+            "give --blocks N, in how many regions they are merged apart, or leave out --engine",
+        )
 
 
 def _choose_count(users: int, k: int, blocks: int | str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from flowveil._charts import distributions_svg
 from flowveil._errors import InputError, PromiseError
 from flowveil._options import parse_bbox, parse_users, parse_whole
-from flowveil._trajectories.figures import quantiles
+from flowveil._trajectories.figures import FEATURE_UNITS, quantiles
 from flowveil._trajectories.glove import glove
 from flowveil._trajectories.periods import group_each
 from flowveil._trajectories.read import check_trajectories
@@ -63,6 +63,7 @@ class Features:
             "span": _numbers(self.parts["span"]),
             "coverage": _numbers(self.parts["coverage"]),
             "cardinality": _numbers(self.parts["cardinality"]),
+            "units": FEATURE_UNITS,
         }
 
     def pictures(self) -> dict[str, str]:

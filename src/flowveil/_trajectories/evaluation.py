@@ -17,9 +17,9 @@ from flowveil._folder import remembered
 from flowveil._options import parse_timezone, parse_whole
 from flowveil._trajectories.distortion import distortion
 from flowveil._trajectories.figures import EVALUATION_UNITS, quantiles
-from flowveil._trajectories.grid import DEFAULT_CAPS, DEFAULT_WEIGHTS, MICROSECONDS_PER_MINUTE
+from flowveil._trajectories.grid import MICROSECONDS_PER_MINUTE
 from flowveil._trajectories.properties import PROPERTIES, by_frequency, correlate, measure_properties, stretch_to_others
-from flowveil._trajectories.read import Trajectories, read_trajectories
+from flowveil._trajectories.read import Trajectories, read_again
 from flowveil._trajectories.release import read_release
 from flowveil._trajectories.support import find_held
 from flowveil._trajectories.unicity import unicity
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _SPACE_THRESHOLDS = (500, 1_000, 2_000, 5_000)  # meters
 _TIME_THRESHOLDS = (30, 60, 120, 240)  # minutes
+_MINUTES_PER_HOUR = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,24 +146,10 @@ def evaluate(
     seed = parse_whole(seed, "seed", "a seed is a whole number, 0 or more", 0)
     release = read_release(path)
     options, story = release.manifest["options"], remembered(release.audit)
-    trajectories = read_trajectories(
-        against,
-        options["bbox"],
-        columns=columns or story.columns,
-        where=where or story.where,
-        towers=story.towers if towers is None else towers,
-        step=options["step"],
-        caps=options.get("caps", DEFAULT_CAPS),
-        weights=options.get("weights", DEFAULT_WEIGHTS),
-        min_samples=options["min_samples"],
-        cut_into=options.get("cut_into"),
-        timezone=options.get("timezone"),
-    )
+    trajectories = read_again(against, options, story, columns, where, towers)
     groups = published_boxes(release, trajectories.grid)
     group_of = _groups_of(release, trajectories)
-    return measure(
-        trajectories, groups, group_of, release.manifest["promise"]["k"], _offset(timezone, trajectories), seed
-    )
+    return measure(trajectories, groups, group_of, release.manifest["promise"]["k"], timezone, seed)
 
 
 def _groups_of(release: TrajectoryRelease, trajectories: Trajectories) -> IntArray:
@@ -200,19 +187,32 @@ def _ranges(group: IntArray) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _offset(timezone: str, trajectories: Trajectories) -> int:
-    """Return minutes from UTC to local time in the middle of the data."""
-    zone = ZoneInfo(timezone)
-    middle = int(np.median(trajectories.t)) * trajectories.grid.minutes * 60
-    shift = datetime.fromtimestamp(middle, UTC).astimezone(zone).utcoffset()
-    return 0 if shift is None else int(shift.total_seconds() // 60)
+class LocalClock:
+    """The local clock of a time zone."""
+
+    def __init__(self, timezone: str) -> None:
+        self.zone = ZoneInfo(timezone)
+        self.known: dict[float, int] = {}  # minutes from UTC to local time, by hour since 1970
+
+    def at(self, rows: FloatArray) -> FloatArray:
+        """Return rows of (minutes since 1970, ...) with minutes of the local clock; it changes at full hours."""
+        hours, row = np.unique(rows[:, 0] // _MINUTES_PER_HOUR, return_inverse=True)
+        local = rows.copy()
+        local[:, 0] += np.array([self._shift(hour) for hour in hours.tolist()])[row.ravel()]
+        return local
+
+    def _shift(self, hour: float) -> int:
+        if hour not in self.known:
+            shift = datetime.fromtimestamp(hour * 3600, UTC).astimezone(self.zone).utcoffset()
+            self.known[hour] = 0 if shift is None else int(shift.total_seconds() // 60)
+        return self.known[hour]
 
 
 def measure(
-    trajectories: Trajectories, groups: list[IntArray], group_of: IntArray, k: int, offset: int = 0, seed: int = 0
+    trajectories: Trajectories, groups: list[IntArray], group_of: IntArray, k: int, timezone: str = "UTC", seed: int = 0
 ) -> TrajectoryEvaluation:
     """Measure published samples against trajectories; `group_of` is -1 for users who were suppressed."""
-    grid = trajectories.grid
+    grid, clock = trajectories.grid, LocalClock(timezone)
     extents = [np.maximum(box[3] - box[2], box[5] - box[4]) * float(grid.meters) for box in groups]
     durations = [(box[1] - box[0]) * float(grid.minutes) for box in groups]
     sizes = np.bincount(group_of[group_of >= 0], minlength=len(groups))
@@ -227,7 +227,7 @@ def measure(
         kept = home >= 0
         places.append(np.hypot(*(before[kept, 1:] - after[home[kept], 1:]).T))
         moments.append(np.abs(before[kept, 0] - after[home[kept], 0]))
-        tasks.append(compare_tasks(before, after, offset))
+        tasks.append(compare_tasks(clock.at(before), clock.at(after)))
         kept_rows += int(trajectories.rows[own][kept].sum())
     fine = {f"{limit:,} m": _finer(extents, group_of, limit) for limit in _SPACE_THRESHOLDS}
     fine |= {f"{limit} min": _finer(durations, group_of, limit) for limit in _TIME_THRESHOLDS}

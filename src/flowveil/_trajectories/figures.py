@@ -57,6 +57,7 @@ class FeatureFigures(TypedDict):
     span: dict[str, PartFigures]
     coverage: dict[str, PartFigures]
     cardinality: dict[str, PartFigures]
+    units: dict[str, str]
 
 
 class GapFigures(TypedDict):
@@ -134,6 +135,7 @@ GAP_UNITS = {
     "time_share": "share of the stretch",
     "generalized": "stretch, 0 to 1",
 }
+FEATURE_UNITS = {"extent": "m", "duration": "min"}
 BASELINE_UNITS = {name: unit for name, unit in EVALUATION_UNITS.items() if "error" in name or "distortion" in name}
 _QUANTILES = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._errors import PromiseError
+from flowveil._trajectories.glove import check_users
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,7 @@ class Former:
         from flowveil._trajectories.neighbors import Workers  # noqa: PLC0415  numba is slow to import
 
         users = len(chooser.trajectories)
-        if users < k:
-            raise PromiseError(f"there are only {users} users, fewer than k = {k}", "give more users or a lower k")
+        check_users(chooser.trajectories, k)
         self.most_users = users if absorb else k
         self.chooser, self.k, self.absorb, self.tell = chooser, k, absorb, tell
         self.workers: Workers = Workers()

@@ -90,6 +90,13 @@ def glove(
     return grouping
 
 
+def check_users(trajectories: Trajectories, k: int) -> None:
+    """Raise unless there are k users."""
+    if (users := len(trajectories)) < k:
+        counted = "is only one user" if users == 1 else f"are only {users:,} users"
+        raise PromiseError(f"there {counted}, fewer than k = {k}", "give more users or a lower k")
+
+
 def check_any(grouping: Grouping) -> None:
     """Raise unless there is a group."""
     if not grouping.groups:
@@ -110,10 +117,7 @@ def merge_users(
     """Group users as `glove` does; there may be no group."""
     parse_choice(variant, "variant", VARIANTS)
     k = parse_users(k)
-    if len(trajectories) < k:
-        raise PromiseError(
-            f"there are only {len(trajectories)} users, fewer than k = {k}", "give more users or a lower k"
-        )
+    check_users(trajectories, k)
     from flowveil._trajectories.neighbors import Workers  # noqa: PLC0415  numba is slow to import
 
     workers = Workers()

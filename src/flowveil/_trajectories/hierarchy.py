@@ -38,8 +38,10 @@ class Hierarchy:
         self.origin = _MONDAY // grid.minutes
         self.square: IntArray = np.repeat(self.squares, len(self.spans))  # by level, in cells
         self.span: IntArray = np.tile(self.spans, len(self.squares))  # by level, in steps of time
-        # The stretch of a box in GLOVE, without its caps.
-        self.cost: FloatArray = self.square / grid.space_limit + self.span / (2 * grid.time_limit)
+        # The stretch of a box in GLOVE, without its caps: width and height, and duration, by their weights.
+        space, time = grid.weights
+        paid = 2 * space * self.square / grid.space_limit + time * self.span / grid.time_limit
+        self.cost: FloatArray = paid / (space + time)
 
     def __len__(self) -> int:
         return len(self.cost)

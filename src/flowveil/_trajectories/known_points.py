@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flowveil._errors import InputError, PromiseError
-from flowveil._trajectories.glove import Group, Grouping
+from flowveil._trajectories.glove import Group, Grouping, check_users
 from flowveil._trajectories.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def protect_points(
     """
     if min(limit for limit in (max_extent, max_duration, 1) if limit is not None) < 1:
         raise InputError("a suppression threshold is smaller than the grid's step", "give a larger threshold")
+    check_users(trajectories, k)
     maker = _Maker(trajectories, k, known_points, Hierarchy(trajectories.grid, max_extent, max_duration))
     allowed = int(max_suppression * maker.all_rows + 1e-9)
     cut = maker.divide(maker.start(maker.all_rows - allowed, tell), maker.all_rows - allowed, tell)

@@ -75,8 +75,9 @@ def promise_text(promise: Promise, label: str = "users") -> str:
     else:
         text += (
             f"Trajectories are cut into {period}s, and all of this holds for each {period} by itself: "
-            f"nobody's samples of a {period} are in two trajectories, no trajectory counts anybody twice, "
-            f"and nothing tells which trajectories of different {period}s are of the same {label}."
+            f"nobody's samples of a {period} are in two trajectories, and no trajectory counts anybody twice. "
+            f"No id goes from one {period} to another, but places may show which trajectories of different {period}s "
+            f"are of the same {label}: what several of them tell together is not promised."
         )
     if promise.get("spans") == "overlapping" and not of_points:
         text += " Time spans of a trajectory may overlap: whoever was seen then was in one of their boxes."
@@ -100,7 +101,7 @@ def _points_text(promise: Promise, label: str) -> str:
         f"Whoever knows {points} (place and time) of one of the {label} finds that no trajectory holds them all, or "
         f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
         "seen in all of its boxes and time spans: whoever knows more points may recognize it. "
-        f"At most {100 * promise['max_suppression']:.10g} % of all samples were left out. "
+        f"{_budget_text(promise['max_suppression'], label)}"
     )
 
 
@@ -110,5 +111,13 @@ def _complete_text(promise: Promise, label: str) -> str:
         f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. "
         f"In every box and time span of a trajectory all of its {label} were seen"
         f"{'' if least is None else f', at least {least}'}. "
-        f"{'' if left is None else f'At most {100 * left:.10g} % of all samples were left out. '}"
+        f"{'' if left is None else _budget_text(left, label)}"
+    )
+
+
+def _budget_text(share: float, label: str) -> str:
+    """Say the budget; samples outside the box, and those of users with fewer than min_samples, were never in it."""
+    return (
+        f"At most {100 * share:.10g} % of the samples in the bounding box, of {label} with enough of them, "
+        "were left out. "
     )

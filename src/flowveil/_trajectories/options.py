@@ -137,6 +137,31 @@ def parse_grouping(
     )
 
 
+def parse_frontier(
+    k: int = 10,
+    *,
+    method: str = GATHER,
+    variant: str = "strict",
+    max_extent: str | None = None,
+    max_duration: str | None = None,
+    min_support: int = 1,
+    memory: str | int | None = None,
+) -> GroupingOptions:
+    """Return what is asked of groups whose frontier is followed, or raise."""
+    if parse_choice(method, "method", METHODS) == KM:
+        raise InputError("the method km has no price, so it has no frontier", "take --method gather or --method glove")
+    return parse_grouping(
+        k,
+        method=method,
+        variant=variant,
+        max_extent=max_extent,
+        max_duration=max_duration,
+        min_support=min_support,
+        complete_support=True,
+        memory=memory,
+    )
+
+
 def parse_known_points(value: object) -> int:
     """Return how many points of a user an attacker is assumed to know."""
     return parse_whole(value, "known_points", "it is a number of points, 1 to 6; 2 is usual", 1, _MOST_KNOWN_POINTS)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowveil._engine import fingerprint
 from flowveil._errors import InputError, PromiseError
 from flowveil._folder import (
     AUDIT,
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from flowveil._arrays import IntArray
     from flowveil._places import ZonesLike
     from flowveil._register import NewEntry
-    from flowveil._trajectories.glove import Grouping
+    from flowveil._trajectories.glove import Group, Grouping
     from flowveil._trajectories.read import Trajectories
 
 _THRESHOLDS = ("max_extent", "max_duration", "min_support", "known_points")  # options that may suppress samples
@@ -141,14 +140,15 @@ def make_release(
         raise PromiseError(f"a group has fewer than {k} users", "this is a bug: please report it")
     if any(len({trajectories.users[rank] for rank in group.members}) < len(group.members) for group in grouping.groups):
         raise PromiseError("a group counts a user twice", "this is a bug: please report it")
-    order = sorted(range(len(grouping.groups)), key=lambda number: _content(grouping, number))
-    groups = [grouping.groups[number] for number in order]
     group_of = np.full(len(trajectories), -1)
-    for number, group in enumerate(groups):
+    for number, group in enumerate(grouping.groups):
         group_of[group.members] = number
     complete = is_complete(method, options)
     least = int(options.get("min_support", 1))
-    kept, support = _coverage(trajectories, [group.samples for group in groups], group_of, least)
+    kept, found = _coverage(trajectories, [group.samples for group in grouping.groups], group_of, least)
+    order = sorted(range(len(found)), key=lambda number: _content(grouping.groups[number], found[number]))
+    groups, support = [grouping.groups[number] for number in order], [found[number] for number in order]
+    group_of[group_of >= 0] = np.argsort(order)[group_of[group_of >= 0]]
     if complete and any((seen < len(group.members)).any() for seen, group in zip(support, groups, strict=True)):
         raise PromiseError("a member was not seen in a sample of the group", "this is a bug: please report it")
     table = _table(trajectories, [group.samples for group in groups], [len(group.members) for group in groups], support)
@@ -195,11 +195,13 @@ def read_release(path: str | Path) -> TrajectoryRelease:
     return TrajectoryRelease(files.tables[TRAJECTORIES], files.manifest, members, read_audit(path))
 
 
-def _content(grouping: Grouping, number: int) -> tuple[object, ...]:
-    """Return what a group is sorted by: its samples, in bytes that compare as their numbers do, then its members."""
-    group = grouping.groups[number]
+def _content(group: Group, support: IntArray) -> tuple[object, ...]:
+    """Return what a group is sorted by: all that is published of it, samples in bytes that compare as their numbers do.
+
+    Members come last: they order groups only of which the same is published, where nobody sees it.
+    """
     samples = np.ascontiguousarray(group.samples.T).view(np.uint64) ^ _SIGN
-    return samples.astype(">u8").tobytes(), len(group.members), group.members.tolist()
+    return samples.astype(">u8").tobytes(), len(group.members), support.tolist(), group.members.tolist()
 
 
 def _table(trajectories: Trajectories, samples: list[IntArray], sizes: list[int], support: list[IntArray]) -> pa.Table:
@@ -263,17 +265,12 @@ def _members(trajectories: Trajectories, group_of: IntArray, kept: IntArray, sup
 
 
 def _audit(trajectories: Trajectories, grouping: Grouping, kept: int, unsupported: float) -> Audit:
-    provenance, rows = trajectories.provenance, int(trajectories.rows.sum())
+    rows = int(trajectories.rows.sum())
     sizes = [len(group.members) for group in grouping.groups]
     published = {trajectories.users[rank] for group in grouping.groups for rank in group.members.tolist()}
     return {
         "format": AUDIT_FORMAT,
-        "input": {
-            "columns": provenance.mapping if provenance else {},
-            "where": provenance.where if provenance else None,
-            "towers": provenance.towers_file if provenance else None,
-            "fingerprint": fingerprint(provenance.source if provenance else None),
-        },
+        "input": trajectories.story,
         "dropped": trajectories.dropped,
         "short_users": trajectories.short_users,
         "users": len(set(trajectories.users)),

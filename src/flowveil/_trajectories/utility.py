@@ -24,17 +24,16 @@ TASKS = {
 }
 
 
-def compare_tasks(before: FloatArray, after: FloatArray, offset: int = 0) -> dict[str, float]:
+def compare_tasks(before: FloatArray, after: FloatArray) -> dict[str, float]:
     """Return the error of each task for one user.
 
-    before, after: rows of (minutes since 1970, x, y in meters), in the order of time; a released sample stands for its
-    middle. offset: minutes to add for local time. NaN where a task cannot be done, or a ratio has no base; two zeros
-    are a ratio of 1.
+    before, after: rows of (minutes of the local clock since 1970, x, y in meters), in the order of time; a released
+    sample stands for its middle. NaN where a task cannot be done, or a ratio has no base; two zeros are a ratio of 1.
     """
     places = {"home": _is_night, "work": _is_work}
     errors = {"center": _distance(before[:, 1:].mean(axis=0), after[:, 1:].mean(axis=0))}
     for name, when in places.items():
-        errors[name] = _distance(_usual_place(before, when, offset), _usual_place(after, when, offset))
+        errors[name] = _distance(_usual_place(before, when), _usual_place(after, when))
     for name, measure in (("travel", _travel), ("gyration", _gyration), ("hull", _hull)):
         base, now = measure(before[:, 1:]), measure(after[:, 1:])
         errors[name] = now / base if base > 0 else (1.0 if now == 0 else float("nan"))
@@ -49,8 +48,8 @@ def _is_work(hour: FloatArray) -> BoolArray:
     return (hour >= _WORK_FROM) & (hour < _WORK_TO)
 
 
-def _usual_place(points: FloatArray, when: object, offset: int) -> FloatArray | None:
-    hour = (points[:, 0] + offset) // _MINUTES_PER_HOUR % 24
+def _usual_place(points: FloatArray, when: object) -> FloatArray | None:
+    hour = points[:, 0] // _MINUTES_PER_HOUR % 24
     chosen = points[when(hour)]  # type: ignore[operator]
     if not len(chosen):
         return None

@@ -40,8 +40,9 @@ def _further_tests(promise: Promise) -> list[str]:
     checks = []
     if promise.k_weight is not None:
         checks.append(f"every flow stands for at least {float(promise.k_weight):g} people")
-    if promise.mean_weight:
-        checks.append(f"every flow stands for at least {promise.k} times the people of the mean weight")
+    if promise.times_mean is not None:
+        times = f"{float(promise.times_mean):.15g}"
+        checks.append(f"every flow stands for at least {times} times the people of the mean weight")
     if promise.min_tiles > 1:
         checks.append(f"both areas of every flow have at least {promise.min_tiles} tiles")
     if promise.max_share is not None:

@@ -59,7 +59,7 @@ def check_crowd(
     crowd = counts.trips if counts.persons is None else counts.persons
     _raise_first(flows, crowd < promise.k, f"has fewer than k = {promise.k} {promise.counted} in the input")
     if counts.crowd_weight is not None:
-        asked = f"{promise.k} times the mean weight" if promise.mean_weight else "k_weight"
+        asked = "k_weight" if promise.times_mean is None else f"{float(promise.times_mean):.15g} times the mean weight"
         few = counts.crowd_weight < least_weight(counts, promise)
         _raise_first(flows, few, f"stands for fewer people than {asked}")
     if promise.max_share is not None and counts.most is not None:
@@ -80,7 +80,7 @@ def _above(share: Fraction, most: IntArray, trips: IntArray) -> BoolArray:
 
 def least_weight(counts: Counts, promise: Promise) -> int:
     """Return the weight that every crowd must have, in millionths."""
-    return math.ceil(promise.k * counts.mean_weight) if promise.mean_weight else promise.least_weight
+    return promise.least_weight if promise.times_mean is None else math.ceil(promise.times_mean * counts.mean_weight)
 
 
 def hidden_sums(counts: Counts, promise: Promise) -> list[tuple[IntArray, int]]:

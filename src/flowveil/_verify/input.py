@@ -42,7 +42,7 @@ def open_zones(zones: ZonesLike | None, audit: Mapping[str, Json], trips: Trips,
         return None
     source = remembered(audit).zones if zones is None else zones
     if source is None:
-        raise InputError("the release is about zones, and no zones were given", "give them with zones= or --zones FILE")
+        raise InputError("the release is about zones, and no zones were given", "give them with --zones FILE")
     return read_zones(source, None if options.columns is None else options.columns[0], trips.mapping)
 
 

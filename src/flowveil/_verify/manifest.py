@@ -56,14 +56,14 @@ class Promise:
     unit: str | None  # column of persons; None: trips are counted, or persons in a table
     exact: bool  # volumes are exact, but for rounding; otherwise lower bounds
     weight: str | None  # column of weights, of persons or of trips
-    k_weight: Fraction | None  # also None where it is k times the mean weight
+    k_weight: Fraction | None  # also None where it is times the mean weight
     min_tiles: int
     max_suppression: float | None
     counted_persons: bool = False  # trips are persons: the input counts each of them once
     rectangles: bool = False  # areas are rectangles, not nodes of a hierarchy
     overlapping: bool = False  # they may overlap: a private assignment says which flow counts a trip
     weighs_trips: bool = False  # a person may have several weights, and they are no part of the tests
-    mean_weight: bool = False  # every flow stands for k times the mean weight: known once the trips are counted
+    times_mean: Fraction | None = None  # every flow stands for so many times the mean weight: known after counting
     totals: bool = False  # the group `total` counts all groups together
     remainders: bool = False  # a flow may count what finer flows inside it leave
     protect_margins: bool = False  # departures and arrivals tell of no smaller crowd
@@ -147,6 +147,7 @@ def _promise(promise: Json) -> Promise:
         raise broken("'shapes' of the promise is not rectangles")
     unit = _name(promise["unit"], "unit")
     weight = _weight(promise, unit)
+    times = _times_mean(promise)
     return Promise(
         k=_whole(promise["k"], "k"),
         unit=None if unit in (_TRIP, _COUNTED) else unit,
@@ -157,8 +158,8 @@ def _promise(promise: Json) -> Promise:
         protect_margins="protect_margins" in promise,
         weight=weight,
         weighs_trips="trip_weight" in promise,
-        k_weight=None if promise.get("k_weight", _AUTO) == _AUTO else _positive(promise["k_weight"], "k_weight"),
-        mean_weight=promise.get("k_weight") == _AUTO,
+        k_weight=None if times or "k_weight" not in promise else _positive(promise["k_weight"], "k_weight"),
+        times_mean=times,
         min_tiles=_whole(promise.get("min_tiles", 1), "min_tiles"),
         max_suppression=_share(promise["max_suppression"]) if "max_suppression" in promise else None,
         max_share=_max_share(promise, unit) if "max_share" in promise else None,
@@ -171,6 +172,18 @@ def _promise(promise: Json) -> Promise:
         rectangles="shapes" in promise,
         overlapping=promise["areas"] == "overlapping",
     )
+
+
+def _times_mean(promise: Json) -> Fraction | None:
+    """Return how many times the mean weight a flow stands for: k times (auto), or as often as a text like 10x says."""
+    text = promise.get("k_weight")
+    if not isinstance(text, str):
+        return None
+    if text == _AUTO:
+        return Fraction(promise["k"])
+    if not re.fullmatch(r"[0-9]+([.][0-9]+)?(e-[0-9]+)?x", text) or not Fraction(text[:-1]):
+        raise broken("k_weight of the promise is neither a number, nor auto, nor like 10x")
+    return Fraction(text[:-1])
 
 
 def _weight(promise: Json, unit: str) -> str | None:

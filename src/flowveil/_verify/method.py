@@ -37,20 +37,31 @@ _CHOOSE_LOSS = ("mosaic", "nested", "crosscut", "atg-dual")  # take `loss` and `
 _LOSSES = ("metres", "reconstruction", "area")  # the default, tiles, is not written
 LISTS_POSITIVE = "laplace"  # the method with noise that leaves out counts below one
 HAS_MARGINALS = "noisy-tree"  # the method with noise that tells how trips lie inside boxes
-BETWEEN_AREAS = ("noisy-mosaic", LISTS_POSITIVE)  # methods with noise whose counts are flows between areas, not boxes
+MAY_HAVE_MARGINALS = "noisy-mosaic"  # if its budget says so: how trips lie inside areas of zones
+BETWEEN_AREAS = (
+    MAY_HAVE_MARGINALS,
+    LISTS_POSITIVE,
+)  # methods with noise between areas, not of boxes
 _NOISY_METHODS: dict[str, dict[str, type]] = {
     "identity": {"max_cells": int},
     "uniform": {"max_cells": int},
-    "eug": {"max_cells": int},
-    "eug-border": {"max_cells": int},
-    "ebp": {"max_cells": int},
-    "mkm": {"variant": str, "max_cells": int},
-    "daf-entropy": {"consistent": bool, "max_cells": int},
-    "daf-homogeneity": {"cut_share": float, "candidate_cuts": int, "consistent": bool, "max_cells": int},
+    "eug": {"query_share": float, "border": float, "total_share": float, "max_cells": int},
+    "eug-border": {"query_share": float, "border": float, "total_share": float, "max_cells": int},
+    "ebp": {"total_share": float, "max_cells": int},
+    "mkm": {"variant": str, "total_share": float, "max_cells": int},
+    "daf-entropy": {"total_share": float, "stop_below": float, "consistent": bool, "max_cells": int},
+    "daf-homogeneity": {
+        "cut_share": float,
+        "candidate_cuts": int,
+        "total_share": float,
+        "stop_below": float,
+        "consistent": bool,
+        "max_cells": int,
+    },
     "privtree": {"tree_share": float, "max_cells": int},
     HAS_MARGINALS: {"tree_share": float, "marginal_share": float, "max_cells": int},
     LISTS_POSITIVE: {"max_cells": int},
-    "noisy-mosaic": {"consistent": bool, "max_cells": int},
+    MAY_HAVE_MARGINALS: {"marginal_share": float, "consistent": bool, "max_cells": int},
 }
 _VALUES: dict[str, Callable[[Json], bool]] = {  # what options may be, where their type leaves more
     "budget": lambda value: value in ("whole", "each"),
@@ -67,8 +78,12 @@ _VALUES: dict[str, Callable[[Json], bool]] = {  # what options may be, where the
     "steps": lambda value: 0 <= value <= _LARGEST,
     "max_cells": lambda value: 1 <= value <= _LARGEST,
     "variant": lambda value: value in ("lei", "daf"),
+    "query_share": lambda value: 0 <= value <= 1,
+    "border": lambda value: 0 < value <= _LARGEST,
+    "total_share": lambda value: 0 < value < 1,
+    "stop_below": lambda value: 1 <= value <= _LARGEST,
     "tree_share": lambda value: 0 < value < 1,
-    "marginal_share": lambda value: 0 < value < 1,
+    "marginal_share": lambda value: 0 <= value < 1,
     "cut_share": lambda value: 0 < value < 1,
     "candidate_cuts": lambda value: 2 <= value <= _LARGEST,
 }

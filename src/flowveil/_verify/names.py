@@ -13,9 +13,8 @@ from flowveil._folder import remembered
 from flowveil._places import read_gazetteer, world_gazetteer
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.members import Members
-from flowveil._verify.nearby import Nearby
+from flowveil._verify.nearby import Nearby, one_line
 from flowveil._verify.options import OWN
-from flowveil._verify.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flowveil._verify.text import one_line
-
 if TYPE_CHECKING:
     from flowveil._arrays import FloatArray
     from flowveil._places import Gazetteer
@@ -17,6 +15,7 @@ _RADIUS = 6371.0088  # kilometers
 _FARTHEST = 100.0  # kilometers
 _BAND = 1.0  # degrees of latitude, in which a place within that distance lies
 _ROUNDING = 1e-6  # kilometers and radians: what two ways to compute may differ by
+_LONGEST_NAME = 80  # characters
 _COMPASS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 
 
@@ -67,3 +66,12 @@ def _words(place: str, kilometers: float, bearing: float) -> str:
 def _vectors(lon: FloatArray, lat: FloatArray) -> FloatArray:
     east, north = np.radians(lon), np.radians(lat)
     return np.stack([np.cos(east) * np.cos(north), np.sin(east) * np.cos(north), np.sin(north)], axis=1)
+
+
+def one_line(text: str) -> str | None:
+    """Return a text as a name is written: printable characters, single spaces, 80 characters at most."""
+    words = "".join(sign if sign.isprintable() else " " for sign in text).split()
+    line = " ".join(words)
+    if len(line) > _LONGEST_NAME:
+        line = f"{line[: _LONGEST_NAME - 1]}…"
+    return line or None

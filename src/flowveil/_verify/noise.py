@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 import h3.api.basic_int as h3
@@ -19,10 +18,12 @@ from flowveil._verify.broken import broken
 from flowveil._verify.folder import load_audit
 from flowveil._verify.grids import make_grid
 from flowveil._verify.marginals import CHECKED as MARGINALS_CHECKED
-from flowveil._verify.marginals import check_marginals, marginal_spends
+from flowveil._verify.marginals import CHECKED_ZONES, check_marginals, check_zone_marginals
 from flowveil._verify.members import Members
-from flowveil._verify.method import HAS_MARGINALS
 from flowveil._verify.names import check_names
+from flowveil._verify.noise_budget import check_budget
+from flowveil._verify.noise_layers import read_layers
+from flowveil._verify.noise_streams import CHECKED as STREAM_CHECKED
 from flowveil._verify.noise_tables import check_words, read_noisy_tables
 from flowveil._verify.options import parse_options
 from flowveil._verify.results import Verification
@@ -34,31 +35,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from flowveil._arrays import IntArray
-    from flowveil._folder import Json
     from flowveil._places import NamedPlacesLike, ZonesLike
     from flowveil._verify.ground import Ground
+    from flowveil._verify.noise_layers import Layers
     from flowveil._verify.noise_tables import NoisyTables
+    from flowveil._verify.options import Options
     from flowveil._verify.sides import Side
     from flowveil._verify.tables import AreasTable
 
-_ROUNDING = 1e-9  # relative; budgets are published as floats
 _MOST_TILES = 2_000_000  # of a box: twice as many as a release may have
 _SLACK = 0.05  # in edges of a tile: edges of cells are bent, and a corner of the box may stick out
 _KILOMETERS_A_DEGREE = 111.2
-_MOST_PATHS = 1_000_000  # of a budget; real ones have a few hundred
-_TREE = "tree"  # the spend for which boxes are halved
-_FIRST = {  # what methods spend before they divide the trips, if it is not a total
-    "identity": [],
-    "uniform": [],
-    "laplace": [],
-    "privtree": [_TREE],
-}
-_SPENDS = {  # what others spend after that
-    "daf-entropy": ("counts",),
-    "daf-homogeneity": ("counts", "cuts"),
-    "noisy-mosaic": ("counts",),
-}
 _LISTED = "every flow is a pair of tiles of the grid, listed once, with a count above zero"
+_ALL_LAYERS = "every step of time and group of the manifest is there, with trips or without"
+_PERSONS_CHECKED = "what was spent on persons fits the scale of their noise"
 _CANNOT = "not checked: that the counts carry the noise they should; nobody can tell that from a release"
 
 
@@ -76,26 +66,36 @@ def verify_noisy(
     """
     tables = read_noisy_tables(release)
     check_words(tables)
+    matrix, layers = np.zeros(len(tables.counts), np.int64), None
+    listed: list[str] = []
     if tables.areas is None:
         _check_boxes(tables)
     else:
         ground, tiles = _places(tables, zones)
-        _check_flows(tables, ground, tiles)
+        layers = read_layers(_options_of(tables), tables.options)
+        matrix = _check_flows(tables, ground, tiles, layers)
+        listed = ground.zone_ids if isinstance(ground, Members) else []
         _check_areas(tables, ground, places)
-    spends = _check_budget(tables)
-    if tables.marginals is not None:
+    spends = check_budget(tables, matrix, layers)
+    if tables.marginals is not None and tables.areas is None:
         check_marginals(tables.marginals, tables.options["cells"], dict(spends), tables.trips_of_a_unit)
-    _check_projection(tables)
+    elif tables.marginals is not None:
+        check_zone_marginals(tables.marginals, listed, dict(spends), tables.manifest)
+    _check_projection(tables, matrix)
     load_manifest(tables.folder)
     show = cells_content if tables.areas is None else noisy_flows_content
     report = (CHECKED_REPORT,) if check_report(tables.folder, show, context) else ()
-    unit = "trip" if tables.manifest["promise"]["unit"] == "trip" else "person"
+    protects = tables.manifest["promise"]["protects"]
+    divided = layers is not None and layers.matrices * layers.spans > 1
     checks = (
         "the folder and the manifest hold nothing but what the format lists",
         _LISTED if tables.positive_only else "the boxes cover the whole grid, and no two overlap",
-        f"every path of the budget adds up to at most epsilon = {tables.epsilon:g} for one {unit}",
+        *((_ALL_LAYERS,) if divided else ()),
+        f"every path of the budget adds up to at most epsilon = {tables.epsilon:g} for one {protects}",
+        *(() if tables.window is None else (STREAM_CHECKED.format(tables.window),)),
+        *((_PERSONS_CHECKED,) if tables.counts_persons else ()),
         "the non-negative counts keep the noisy total",
-        *(() if tables.marginals is None else (MARGINALS_CHECKED,)),
+        *(() if tables.marginals is None else (MARGINALS_CHECKED if tables.areas is None else CHECKED_ZONES,)),
         *report,
         *check_written(tables.folder, load_audit(tables.folder)),
         _CANNOT,
@@ -113,7 +113,7 @@ def _check_boxes(release: NoisyTables) -> None:
 
 def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntArray]:
     """Return the ground of the areas, and all tiles that a trip can start or end in."""
-    options = parse_options(release.options)
+    options = _options_of(release)
     if options.many or options.aspect is not None:
         raise broken("a release with noise has areas of several trees")
     if options.by_zone:
@@ -128,9 +128,19 @@ def _places(release: NoisyTables, zones: ZonesLike | None) -> tuple[Ground, IntA
     return make_grid(options), _tiles_of_box(options.bbox, options.resolution)
 
 
+def _options_of(release: NoisyTables) -> Options:
+    """Return places, time and groups of the manifest; a clock may only cut the days or weeks of persons."""
+    typed = {name: value for name, value in release.options.items() if name not in ("groups", "period", "persons")}
+    if not {"time", "time_hierarchy"} & typed.keys():
+        if not str(release.manifest["promise"]["protects"]).startswith("person-") and "timezone" in typed:
+            raise broken("the manifest has a time zone, and nothing that a clock cuts")
+        typed.pop("timezone", None)
+    return parse_options(typed)
+
+
 def _check_areas(release: NoisyTables, ground: Ground, places: NamedPlacesLike | None) -> None:
     """Check tiles, centers, outlines and names of areas: they follow from the ids."""
-    options, areas = parse_options(release.options), _areas_table(release)
+    options, areas = _options_of(release), _areas_table(release)
     check_areas(areas, ground, options.bbox)
     check_names(areas, ground, options, places, load_audit(release.folder))
 
@@ -155,8 +165,12 @@ def _tiles_of_box(bbox: tuple[float, float, float, float], resolution: int) -> I
     return np.array(h3.h3shape_to_cells_experimental(outline, resolution, "overlap"), np.int64)
 
 
-def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
-    """Check that flows cover all pairs of tiles once (or are pairs of tiles), and that areas are those of the flows."""
+def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray, layers: Layers) -> IntArray:
+    """Check that flows of each matrix cover all pairs of tiles once (or are pairs of tiles); return their matrices.
+
+    Areas are those of the flows.
+    """
+    matrix, first, after = layers.place(release.table)
     ends = [texts(release.table[side]) for side in SIDES]
     sides = [_side(ground, sorted(set(ids)), tiles) for ids in ends]
     _check_used(release, ends)
@@ -165,17 +179,22 @@ def _check_flows(release: NoisyTables, ground: Ground, tiles: IntArray) -> None:
         number = {area: place for place, area in enumerate(sorted(set(ids)))}
         numbers.append(np.array([number[area] for area in ids], np.int64))
     if release.positive_only:
-        _check_listed(ground, ends, release.counts)
-        return
+        _check_listed(ground, ends, matrix, release.counts)
+        return matrix
     flows = FlowTable(ends[0], ends[1], release.counts, persons=None, weight=None)
-    held = [side.tiles_seen()[number].tolist() for side, number in zip(sides, numbers, strict=True)]
-    if sum(here * there for here, there in zip(*held, strict=True)) != len(tiles) ** 2:
-        raise broken("the flows do not cover every pair of tiles once")
+    held = [side.tiles_seen()[number] for side, number in zip(sides, numbers, strict=True)]
+    covered = [0] * layers.matrices
+    sizes = zip(matrix.tolist(), held[0].tolist(), held[1].tolist(), (after - first).tolist(), strict=True)
+    for place, here, there, steps in sizes:
+        covered[place] += here * there * steps
+    if any(size != len(tiles) ** 2 * layers.spans for size in covered):
+        raise broken("the flows do not cover every pair of tiles once, in each step of time and group")
     origins, destinations = (ground.extents(side.areas) for side in sides)
-    everywhere = np.zeros((len(flows), 1), np.int64)
-    pair = origins.find_overlap(destinations, (numbers[0], numbers[1]), (everywhere, everywhere + 1))
+    slots = np.column_stack([first, matrix]), np.column_stack([after, matrix + 1])
+    pair = origins.find_overlap(destinations, (numbers[0], numbers[1]), slots)
     if pair is not None:
         raise broken(f"the flows {flows.name(min(pair))} and {flows.name(max(pair))} overlap")
+    return matrix
 
 
 def _side(ground: Ground, areas: list[str], tiles: IntArray) -> Side:
@@ -207,76 +226,22 @@ def _check_used(release: NoisyTables, ends: list[list[str]]) -> None:
         raise broken("the areas are not those of the flows")
 
 
-def _check_listed(ground: Ground, ends: list[list[str]], counts: IntArray) -> None:
+def _check_listed(ground: Ground, ends: list[list[str]], matrix: IntArray, counts: IntArray) -> None:
     """Check that flows are pairs of tiles, each once, with counts above zero."""
     if any(ground.tile(area) is None for ids in ends for area in set(ids)):
         raise broken("a flow is not between two tiles")
-    if len(set(zip(*ends, strict=True))) < len(counts):
+    if len(set(zip(*ends, matrix.tolist(), strict=True))) < len(counts):
         raise broken("a flow is listed twice")
     if (counts < 1).any():
         raise broken("a count is below one")
 
 
-def _check_budget(release: NoisyTables) -> list[tuple[str, float]]:
-    """Check that the spends before a count and the count itself add up to epsilon on every path; return the spends."""
-    spends = _spends(release.manifest["promise"]["budget"])
-    first = _first_spends(release)
-    _check_names_of_spends(release.manifest["method"], first, [name for name, _ in spends])
-    spent = np.array(_sums_of_paths(spends, len(first)))
-    scales = np.unique(release.scales)
-    if not (np.isfinite(scales) & (scales > 0)).all():
-        raise broken("a scale is not a positive number")
-    for scale in scales.tolist():
-        total = spent + release.trips_of_a_unit / scale
-        if not (np.abs(total - release.epsilon) <= _ROUNDING * release.epsilon).any():
-            raise broken(f"a count with noise of scale {scale:g} does not fit any path of the budget")
-    return spends
-
-
-def _spends(budget: Json) -> list[tuple[str, float]]:
-    """Return what is spent, in order, and how much."""
-    try:
-        spends = [(str(step["spend"]), float(step["epsilon"])) for step in budget if set(step) == {"spend", "epsilon"}]
-    except (TypeError, KeyError, ValueError):
-        raise broken("the budget is not a list of spends") from None
-    if len(spends) < len(budget) or not all(math.isfinite(value) and value > 0 for _, value in spends):
-        raise broken("a spend of the budget is not a positive number")
-    return spends
-
-
-def _first_spends(release: NoisyTables) -> list[str]:
-    """Return the names of what every path spends: before trips are divided, or for all of them together."""
-    method = release.manifest["method"]
-    if method == HAS_MARGINALS:
-        return [*marginal_spends(len(release.options["places"])), _TREE]
-    return _FIRST.get(method, ["total"])
-
-
-def _check_names_of_spends(method: str, first: list[str], names: list[str]) -> None:
-    """Raise unless these are what the method spends before a count: a total, then counts and cuts, depth by depth."""
-    deeper = names[len(first) :]
-    whats = [re.fullmatch(r"(counts|cuts) (0|[1-9][0-9]{0,3})", name) for name in deeper]
-    steps = [(int(what[2]), what[1]) for what in whats if what]
-    allowed = _SPENDS.get(method, ())
-    known = len(steps) == len(deeper) and all(what in allowed for _, what in steps)
-    if names != [*first, *deeper] or not known or steps != sorted(set(steps)):
-        raise broken(f"the spends of the budget are not those of {method}, in order")
-
-
-def _sums_of_paths(spends: list[tuple[str, float]], first: int) -> list[float]:
-    """Return what paths may have spent: the `first` spends, counts down to some depth, cuts if there was a choice."""
-    here = {sum(value for _, value in spends[:first])}
-    sums = set(here)
-    for name, value in spends[first:]:
-        deeper = {spent + value for spent in here}
-        here = here | deeper if name.startswith("cuts") else deeper
-        sums |= here
-        if len(sums) > _MOST_PATHS:
-            raise broken("the budget has too many spends")
-    return sorted(sums)
-
-
-def _check_projection(release: NoisyTables) -> None:
+def _check_projection(release: NoisyTables, matrix: IntArray) -> None:
     projected = release.whole("nonnegative")
-    if (projected < 0).any() or projected.sum() != max(int(release.counts.sum()), 0):
+    sums: dict[int, list[int]] = {}
+    for place, count, whole in zip(matrix.tolist(), release.counts.tolist(), projected.tolist(), strict=True):
+        both = sums.setdefault(place, [0, 0])
+        both[0] += count
+        both[1] += whole
+    if (projected < 0).any() or any(whole != max(count, 0) for count, whole in sums.values()):
         raise broken("the non-negative counts are negative or do not keep the noisy total")

@@ -11,13 +11,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import AREAS, CELLS, FLOWS, MANIFEST, MARGINALS, NOISE, REPORT, SIDES, find_release, read_json
+from flowveil._folder import (
+    AREAS,
+    CELLS,
+    FLOWS,
+    MANIFEST,
+    MARGINALS,
+    NOISE,
+    REPORT,
+    SIDES,
+    TIMES,
+    find_release,
+    read_json,
+)
 from flowveil._verify.broken import broken, shown
+from flowveil._verify.clock import VALUES_OF_CYCLE
 from flowveil._verify.description import check_description
 from flowveil._verify.geo import read_shapes
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
-from flowveil._verify.marginals import check_columns, has_marginals
+from flowveil._verify.marginals import check_columns, check_zone_columns, has_marginals
 from flowveil._verify.method import LISTS_POSITIVE, NO_OPTIONS, check_noisy_method
 from flowveil._verify.options import parse_box
 from flowveil._verify.words import noisy_absence_in_words, noisy_promise_in_words
@@ -29,13 +42,16 @@ if TYPE_CHECKING:
     from flowveil._folder import Json
 
 _TABLES = {"flowveil-cells/1": (CELLS,), "flowveil-flows/1": (FLOWS, AREAS)}  # by format
-_PROMISE_KEYS = ("kind", "epsilon", "delta", "unit", "neighbours", "max_trips_per_person", "budget")
+_PROMISE_KEYS = ("kind", "epsilon", "delta", "unit", "protects", "neighbours", "max_trips_per_person", "budget")
 _CELL_KEYS = ("bbox", "cells", "places")
-_AREA_KEYS = ("grid", "hierarchy", "zone_name", "place_names", "bbox", "method_options")
+_LAYER_KEYS = ("time", "time_hierarchy", "timezone", "period", "by", "groups", "persons")
+_AREA_KEYS = ("grid", "hierarchy", "zone_name", "place_names", "bbox", "method_options", *_LAYER_KEYS)
+_MOST_WINDOW = 100_000  # steps
 _PLACE = r"[\w -]{1,40}"  # what a pair of axes is called: origin, stop 1, morning
 _MOST_CELLS = 1_000_000  # along a side
 _MOST_EPSILON = 100  # above, a promise protects nobody
 _CONSISTENT = "consistent"  # option and column
+_NOISE_COLUMNS = ("nonnegative", "scale", "persons_scale", "consistent", "drawn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +62,7 @@ class NoisyTables:
     manifest: dict[str, Json]
     table: pa.Table  # cells or flows
     areas: pa.Table | None  # of flows
-    marginals: pa.Table | None  # of boxes
+    marginals: pa.Table | None  # of boxes, or of zones
 
     @property
     def options(self) -> dict[str, Json]:
@@ -78,6 +94,17 @@ class NoisyTables:
     def scales(self) -> FloatArray:
         """The scale of the noise of each count."""
         return np.asarray(self.table["scale"].to_numpy(), np.float64)
+
+    @property
+    def window(self) -> int | None:
+        """How many steps in a row are protected together, None where it is no stream."""
+        protects = str(self.manifest["promise"]["protects"])
+        return int(protects.partition(":")[2]) if ":" in protects else None
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether persons are counted beside trips."""
+        return "persons" in self.options
 
     @property
     def axes(self) -> int:
@@ -114,7 +141,10 @@ def read_noisy_tables(path: str | Path) -> NoisyTables:
     release = NoisyTables(folder, manifest, tables[files[0]], areas, tables.get(MARGINALS))
     _check_columns(release)
     if release.marginals is not None:
-        check_columns(release.marginals, release.options["places"])
+        if release.areas is None:
+            check_columns(release.marginals, release.options["places"])
+        else:
+            check_zone_columns(release.marginals)
     return release
 
 
@@ -122,9 +152,16 @@ def check_words(release: NoisyTables) -> None:
     """Raise unless the manifest says in words what it promises."""
     manifest, positive_only = release.manifest, release.positive_only
     label = check_description(manifest, has_unit=manifest["promise"]["unit"] != "trip")
-    if manifest["promise_text"] != noisy_promise_in_words(manifest["promise"], label, positive_only=positive_only):
+    words = noisy_promise_in_words(
+        manifest["promise"],
+        label,
+        positive_only=positive_only,
+        divided=bool({"time", "time_hierarchy", "by"} & release.options.keys()),
+        persons=release.counts_persons,
+    )
+    if manifest["promise_text"] != words:
         raise broken("'promise_text' of the manifest does not say what the promise says")
-    if manifest["absence"] != noisy_absence_in_words(positive_only=positive_only):
+    if manifest["absence"] != noisy_absence_in_words(positive_only=positive_only, stream=release.window is not None):
         raise broken("'absence' of the manifest is not what the format says")
 
 
@@ -137,7 +174,7 @@ def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, 
     if not isinstance(manifest["options"], dict):
         raise broken("the manifest has no options")
     promise = manifest["promise"]
-    only_keys(promise, "the promise", _PROMISE_KEYS)
+    only_keys(promise, "the promise", _PROMISE_KEYS, ("draws",))
     epsilon, most, unit = promise["epsilon"], promise["max_trips_per_person"], promise["unit"]
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= _MOST_EPSILON:
         raise broken(
@@ -149,8 +186,25 @@ def _check_manifest(folder: Path, manifest: dict[str, Json], tables: tuple[str, 
         raise broken("unit and max_trips_per_person of the promise do not go together")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
         raise broken("max_trips_per_person of the promise is not a whole number, 1 or more")
-    if promise["neighbours"] != f"one {'trip' if most is None else 'person'} added or removed":
-        raise broken("neighbours of the promise do not fit its unit")
+    if promise["neighbours"] != _neighbors(promise["protects"], has_unit=most is not None):
+        raise broken("neighbours of the promise do not fit what it protects")
+    if ("draws" in promise) != str(promise["protects"]).startswith("window:"):
+        raise broken("a stream has draws, and nothing else has")
+
+
+def _neighbors(protects: Json, *, has_unit: bool) -> str:
+    """Return what two inputs differ by, from what is protected; raise if that is nothing known."""
+    if (protects != "trip") != has_unit:
+        raise broken("the promise protects persons without a unit, or trips with one")
+    if protects in ("trip", "person"):
+        return f"one {protects} added or removed"
+    period = re.fullmatch(r"person-(day|week|month)", str(protects))
+    if period is not None:
+        return f"all trips of one person {'on' if period[1] == 'day' else 'in'} one {period[1]} added or removed"
+    steps = re.fullmatch(r"window:([1-9][0-9]{0,5})", str(protects))
+    if steps is None or int(steps[1]) > _MOST_WINDOW:
+        raise broken("the promise protects nothing that is known")
+    return f"all trips of one person in {steps[1]} steps of time in a row added or removed"
 
 
 def _check_columns(release: NoisyTables) -> None:
@@ -161,8 +215,10 @@ def _check_columns(release: NoisyTables) -> None:
     else:
         if unknown := sorted(release.options.keys() - set(_AREA_KEYS)):
             raise broken(f"the options of a release with noise have the key {shown(unknown[0])!r}")
-        types = {**dict.fromkeys(SIDES, pa.string()), "trips": pa.int64(), "nonnegative": pa.int64()}
+        types = _types_of_flows(release)
     types["scale"] = pa.float64()
+    if release.counts_persons:
+        types["persons_scale"] = pa.float64()
     typed = release.options.get("method_options", NO_OPTIONS)
     check_noisy_method(release.manifest["method"], typed, between_areas=release.areas is not None)
     consistent = isinstance(typed, dict) and bool(typed.get(_CONSISTENT))
@@ -171,16 +227,37 @@ def _check_columns(release: NoisyTables) -> None:
         raise broken(f"there is a column {_CONSISTENT!r} that was not asked for, or none that was")
     if _CONSISTENT in schema.names:
         types[_CONSISTENT] = pa.float64()
+    if release.window is not None:
+        types["drawn"] = pa.timestamp("us", "UTC")
     if schema.names != list(types) or any(schema.field(name).type != kind for name, kind in types.items()):
         raise broken(f"the columns are not {', '.join(types)}")
-    if any(column.null_count for column in release.table.columns):
+    may_lack = {*release.options.get("by", ()), *(TIMES if "time_hierarchy" in release.options else ())}
+    if any(release.table[name].null_count for name in types if name not in may_lack):
         raise broken("a column has nulls")
+
+
+def _types_of_flows(release: NoisyTables) -> dict[str, pa.DataType]:
+    """Return the columns of flows up to their scale."""
+    options = release.options
+    if options.get("persons", True) is not True:
+        raise broken("'persons' of the manifest is not true")
+    by = options.get("by", [])
+    if not isinstance(by, list) or not all(isinstance(name, str) for name in by) or set(by) & set(_NOISE_COLUMNS):
+        raise broken("'by' of the manifest is not a list of columns")
+    cut = str(options.get("time_hierarchy", options.get("time", ""))).partition("<")[0]
+    moment = pa.int64() if cut in VALUES_OF_CYCLE else pa.timestamp("us", "UTC")
+    times = TIMES if "time_hierarchy" in options else TIMES[:1] if "time" in options else ()
+    keys = {**dict.fromkeys(SIDES, pa.string()), **dict.fromkeys(times, moment), **dict.fromkeys(by, pa.string())}
+    persons = {"persons": pa.int64()} if release.counts_persons else {}
+    return {**keys, "trips": pa.int64(), **persons, "nonnegative": pa.int64()}
 
 
 def _check_grid(release: NoisyTables) -> None:
     """Raise unless the options describe a grid of cells, and nothing else."""
     options = release.options
-    only_keys(options, "the object 'options'", _CELL_KEYS, ("method_options",))
+    only_keys(options, "the object 'options'", _CELL_KEYS, ("method_options", "timezone"))
+    if "timezone" in options and not str(release.manifest["promise"]["protects"]).startswith("person-"):
+        raise broken("boxes have a time zone, and no days or weeks of persons")
     parse_box(options["bbox"])
     places, cells = options["places"], options["cells"]
     named = isinstance(places, list) and all(isinstance(name, str) and re.fullmatch(_PLACE, name) for name in places)

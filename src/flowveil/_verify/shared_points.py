@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from flowveil._verify.broken import broken
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from flowveil._arrays import IntArray
     from flowveil._verify.trajectory_tables import Boxes
 
@@ -26,6 +27,8 @@ def check_shared_points(boxes: Boxes, k: int, known: int) -> None:
     place = np.stack([boxes.group, which.ravel()])
     if np.unique(place, axis=1).shape[1] != place.shape[1]:
         raise broken("a trajectory has a sample twice")
+    from scipy import sparse  # noqa: PLC0415  slow to import, and only this check needs it
+
     held = sparse.csr_array((np.ones(place.shape[1], np.int64), tuple(place)))
     if (fewest := fewest_users(held, boxes.sizes, known)) < k:
         raise broken(f"{known} points or fewer fit the trajectories of only {fewest} users")
@@ -41,7 +44,7 @@ def fewest_users(held: sparse.csr_array, sizes: IntArray, known: int) -> int:
         sums: IntArray = sizes @ held
         return int(sums[sums > 0].min())
     if known == 2:
-        counted = sparse.csr_array((sizes[held.tocoo().coords[0]], held.indices, held.indptr), held.shape)
+        counted = type(held)((sizes[held.tocoo().coords[0]], held.indices, held.indptr), held.shape)
         return int((held.T @ counted).tocsr().data.min())
     columns = held.tocsc()
     fewest = int(sizes.sum())

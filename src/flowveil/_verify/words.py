@@ -112,37 +112,94 @@ def _volumes(promise: Mapping[str, Json]) -> Iterator[str]:
 
 def _people(promise: Mapping[str, Json]) -> str:
     weight, unit = promise["k_weight"], promise["unit"]
-    if weight == "auto":
+    if isinstance(weight, str):
+        times = str(promise["k"]) if weight == "auto" else weight[:-1]
         one = unit if unit in ("trip", "counted person") else f"value of {unit}"
-        return f"{promise['k']} times as many people of the population as one {one} does on average"
+        return f"{times} times as many people of the population as one {one} does on average"
     return f"{weight:g} people of the population"
 
 
-def noisy_promise_in_words(promise: Mapping[str, Json], label: str | None = None, *, positive_only: bool) -> str:
-    """Return the promise of a release with noise in plain words; positive_only: counts below one are not listed."""
-    epsilon, most = promise["epsilon"], promise["max_trips_per_person"]
-    who = "person" if label is None else f"of the {label}"
-    one = "trip" if most is None else f"{who} (a value of {promise['unit']})"
-    limits = (
-        "One trip is protected, not a person: someone who made n trips is protected at n times that epsilon."
-        if most is None
-        else f"At most {most} trips of each {who} are counted, drawn at random from their trips."
-    )
+def noisy_promise_in_words(
+    promise: Mapping[str, Json],
+    label: str | None = None,
+    *,
+    positive_only: bool,
+    divided: bool = False,
+    persons: bool = False,
+) -> str:
+    """Return the promise of a release with noise in plain words; positive_only: counts below one are not listed.
+
+    divided: there are steps of time or groups. persons: persons are counted beside trips.
+    """
+    subject, limits = _protected_in_words(promise, label)
     below = (
         "those below one are not listed, so that sums over many pairs are too large"
         if positive_only
         else "they may be negative"
     )
     return (
-        f"The presence or absence of any one {one} changes the probability of any release by a factor of at most "
-        f"exp({epsilon:g}). {limits} Counts are whole numbers with discrete Laplace noise of the scale stated beside "
-        f"each; {below}. The extent of the grid was chosen without the data; the number of trips is not published but "
-        "for the noisy counts. Every further release about the same people adds its own epsilon to this one."
+        f"{subject} changes the probability of any release by a factor of at most exp({promise['epsilon']:g}). "
+        f"{limits} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; {below}. "
+        + "Persons are those with a counted trip in the flow, with noise of the scale `persons_scale`; one person may "
+        "count in several flows. "
+        * persons
+        + "The extent of the grid was chosen without the data; the number of trips is not published but for the noisy "
+        "counts. "
+        + "Which steps of time and groups there are was chosen without the data, too, and all of them are published, "
+        "with trips or without. "
+        * divided
+        + "Every further release about the same people adds its own epsilon to this one."
     )
 
 
-def noisy_absence_in_words(*, positive_only: bool) -> str:
-    """Return what a release with noise says of flows that are not listed."""
+SYNTHETIC_ABSENCE = "Every sample is synthetic. Nothing is missing: nobody's own samples are in the release."
+
+
+def synthetic_promise_in_words(promise: Mapping[str, Json], label: str | None = None) -> str:
+    """Return the promise of synthetic trajectories in plain words."""
+    one = "user" if label is None else f"of the {label}"
+    return " ".join(
+        [
+            "All trajectories are synthetic: they were drawn from noisy counts, and from nothing else.",
+            f"The presence or absence of any one {one}, with all samples, changes the probability of any release by",
+            f"a factor of at most exp({promise['epsilon']:g}).",
+            f"In every part of the counts one {one} weighs at most 1, however many samples there are.",
+            "The extent of the map and the days were chosen without the data.",
+            "A trajectory may resemble a true one by chance.",
+            "Every further release about the same people adds its own epsilon to this one.",
+        ]
+    )
+
+
+def _protected_in_words(promise: Mapping[str, Json], label: str | None) -> tuple[str, str]:
+    """Return whose presence a promise is about, and what limits it."""
+    most, protects = promise["max_trips_per_person"], str(promise["protects"])
+    who = "person" if label is None else f"of the {label}"
+    one = f"{who} (a value of {promise['unit']})"
+    if protects == "trip":
+        return "The presence or absence of any one trip", (
+            "One trip is protected, not a person: someone who made n trips is protected at n times that epsilon."
+        )
+    if protects == "person":
+        return f"The presence or absence of any one {one}", (
+            f"At most {most} trips of each {who} are counted, drawn at random from their trips."
+        )
+    kind, _, steps = protects.partition(":")
+    period = kind.partition("-")[2]
+    when = f"in any {steps} steps of time in a row" if steps else f"{'on' if period == 'day' else 'in'} one {period}"
+    lasting = (
+        f"Who travels for longer than {steps} steps is protected in each such stretch, not over all of time"
+        if steps
+        else f"Someone who travels in n {period}s is protected at n times that epsilon"
+    )
+    return f"Whether or not the trips that any one {one} made {when} are in the data", (
+        f"At most {most} trips of each {who} in each {'step of time' if steps else period} are counted, drawn at "
+        f"random. {lasting}: habits that last may show."
+    )
+
+
+def noisy_absence_in_words(*, positive_only: bool, stream: bool = False) -> str:
+    """Return what a release with noise says of flows that are not listed; stream: steps may repeat earlier ones."""
     if positive_only:
         return (
             "Noise was added to every pair of tiles, and those below one are not listed. A listed pair may have had no "
@@ -150,14 +207,17 @@ def noisy_absence_in_words(*, positive_only: bool) -> str:
         )
     return (
         "Every box is listed, empty or not: nothing is missing. A count is noisy, and a small one may stand for none."
+        + " Where `drawn` is an earlier step than `time`, counts are those of that step once more: not much had "
+        "changed since, as far as noise lets one tell." * stream
     )
 
 
 _IN_ONE = "Nobody's samples are in two trajectories."
 _IN_PERIODS = (
     "Trajectories are cut into {period}s, and all of this holds for each {period} by itself: nobody's samples of a "
-    "{period} are in two trajectories, no trajectory counts anybody twice, and nothing tells which trajectories of "
-    "different {period}s are of the same {label}."
+    "{period} are in two trajectories, and no trajectory counts anybody twice. No id goes from one {period} to "
+    "another, but places may show which trajectories of different {period}s are of the same {label}: what several of "
+    "them tell together is not promised."
 )
 
 
@@ -188,9 +248,8 @@ def _points_in_words(promise: dict[str, Json], points: int, label: str) -> str:
     return (
         f"Whoever knows {known} (place and time) of one of the {label} finds that no trajectory holds them all, or "
         f"those of at least {promise['k']} {label} do. A trajectory may be that of one of the {label} alone, who was "
-        "seen in all of its boxes and time spans: whoever knows more points may recognize it. At most "
-        f"{100 * promise['max_suppression']:.10g} % of all samples were left out. "
-    )
+        "seen in all of its boxes and time spans: whoever knows more points may recognize it. "
+    ) + _left_out_in_words(promise["max_suppression"], label)
 
 
 def _complete_in_words(promise: dict[str, Json], label: str) -> str:
@@ -199,4 +258,9 @@ def _complete_in_words(promise: dict[str, Json], label: str) -> str:
     return (
         f"Every trajectory is the common record of at least {promise['k']} {label}, who cannot be told apart by it. In "
         f"every box and time span of a trajectory all of its {label} were seen{some}. "
-    ) + ("" if left is None else f"At most {100 * left:.10g} % of all samples were left out. ")
+    ) + ("" if left is None else _left_out_in_words(left, label))
+
+
+def _left_out_in_words(share: float, label: str) -> str:
+    most = f"{100 * share:.10g} %"
+    return f"At most {most} of the samples in the bounding box, of {label} with enough of them, were left out. "

@@ -1,0 +1,1 @@
+"""Mutation testing: mistakes, what they are tried on, and how."""

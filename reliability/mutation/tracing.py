@@ -1,0 +1,80 @@
+"""Which lines of what keeps the promise a test executes, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from reliability.mutation.running import HOUSE
+
+if TYPE_CHECKING:
+    import types
+    from pathlib import Path
+
+
+class Tracer:
+    """Sees which lines of some files a test executes, and what it costs."""
+
+    def __init__(self, files: list[str]) -> None:
+        self.name = {str(HOUSE / name): name for name in files}
+        self.seen: set[tuple[str, int]] = set()
+
+    def follow(self, items: list[pytest.Item], path: Path, _: object) -> int:
+        """Run the tests of a file, and write for each that passes its seconds and lines."""
+        shared: dict[Any, tuple[float, set[tuple[str, int]]]] = {}
+        found = {}
+
+        class Fixtures:
+            @pytest.hookimpl(wrapper=True)
+            def pytest_fixture_setup(hook, fixturedef: Any):  # noqa: N805
+                if fixturedef.scope == "function":
+                    return (yield)
+                outside, start, self.seen = self.seen, time.process_time(), set()
+                try:
+                    return (yield)
+                finally:
+                    shared[fixturedef] = time.process_time() - start, self.seen
+                    self.seen = outside | self.seen
+
+        items[0].config.pluginmanager.register(Fixtures())
+        threading.settrace(self._call)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            self.seen, start = set(), time.process_time()
+            sys.settrace(self._call)
+            reports = runtestprotocol(item, log=False, nextitem=following)
+            sys.settrace(None)
+            spent, lines = time.process_time() - start, set(self.seen)
+            for name in item.fixturenames:
+                for fixture in item._fixtureinfo.name2fixturedefs.get(name, ()):
+                    lines |= shared.get(fixture, (0, set()))[1]
+            if any(report.failed for report in reports):
+                found[item.nodeid] = [0, None]
+            elif not any(report.skipped for report in reports):
+                by_file = defaultdict(list)
+                for name, line in sorted(lines):
+                    by_file[name].append(line)
+                found[item.nodeid] = [round(spent, 3), by_file]
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps(found))
+        unfinished.rename(path)
+        return 0
+
+    def _call(self, frame: types.FrameType, *_: Any) -> Any:
+        name = self.name.get(frame.f_code.co_filename)
+        if name is None:
+            return None
+        self.seen.add((name, frame.f_lineno))
+
+        def line(frame: types.FrameType, event: str, _: Any) -> Any:
+            if event == "line":
+                self.seen.add((name, frame.f_lineno))
+            return line
+
+        return line
