@@ -15,7 +15,7 @@ import psutil
 
 QUIET = 600  # seconds; a busy machine gives everybody a turn long before
 STIR = 0.02  # of a core: what idle Java takes is less
-ENOUGH = 3_600  # seconds of processor time; the longest tests take some sixty
+ENOUGH = 600  # seconds of processor time; the longest tests take some sixty
 _LOOK = 5  # seconds between two looks at the processes
 
 

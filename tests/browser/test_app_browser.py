@@ -237,14 +237,10 @@ class TestPage:
                 wait_for(lambda: drawn_colors(shown) > 50)  # noqa: B023  it is called at once
             maps = [shown_map(page, side).locator("#map") for side in (".half:first-child", ".half:last-child")]
             before = where(maps[1])
-
-            def moved() -> bool:
-                maps[0].press("+")
-                maps[0].press("ArrowRight")
-                page.wait_for_timeout(500)  # one press was once not followed, for a reason not yet known
-                return where(maps[0]) == where(maps[1]) != before
-
-            wait_for(moved)
+            wait_for(lambda: where(maps[0]) == where(maps[1]))
+            maps[0].press("+")
+            maps[0].press("ArrowRight")
+            wait_for(lambda: where(maps[0]) == where(maps[1]) != before)
             self.check_one_scale(page, maps)
 
         assert [head.split(",")[0] for head in heads] == ["mosaic", "crosscut"]

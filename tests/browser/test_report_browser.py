@@ -136,11 +136,15 @@ def told(page, selector):
 
 
 def a_place(flows, areas, side):
-    """Return a point in the busiest area of a side."""
+    """Return a point deep inside the smallest area at the busiest place of a side: at an edge a pixel would decide."""
     outlines = shapes(areas, side)
-    row = max((row for row in flows if row[side] in outlines), key=lambda row: row["trips"])
-    point = outlines[row[side]].representative_point()
-    return point.x, point.y
+    name = max((row for row in flows if row[side] in outlines), key=lambda row: row["trips"])[side]
+    while True:
+        point = shapely.get_point(shapely.maximum_inscribed_circle(outlines[name]), 0)
+        inner = smallest(areas, side, point.x, point.y)
+        if inner == name:
+            return point.x, point.y
+        name = inner
 
 
 def test_totals(opened):

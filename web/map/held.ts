@@ -43,8 +43,8 @@ export class Held implements View {
     explorer.refresh();
   }
 
-  moved(): void {
-    if (this.active) parent.postMessage({flowveil: {where: this.explorer.map.where}}, '*');
+  moved(why: 'asked' | 'resized'): void {
+    if (this.active) parent.postMessage({flowveil: {moved: why, at: this.explorer.map.where}}, '*');
   }
 
   update(explorer: Explorer): void {

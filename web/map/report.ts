@@ -87,9 +87,9 @@ function start(): void {
   }
   const held = new Held(explorer);
   explorer.views.push(held);
-  map.moved = () => {
+  map.moved = (why) => {
     multiples.follow();
-    held.moved();
+    held.moved(why);
   };
   steer(map, {
     hover: (x, y) => hover(explorer, x, y),

@@ -38,7 +38,7 @@ export class Sheet {
   width = 0;
   height = 0;
   ratio = 1;
-  moved: () => void = () => {};
+  moved: (why: 'asked' | 'resized') => void = () => {}; // by who looks at it, or to fit its frame
   private fitted = true;
   private waiting = false;
 
@@ -81,7 +81,7 @@ export class Sheet {
     this.fitted = true;
     if (this.width) this.fit();
     this.later();
-    this.moved();
+    this.moved('asked');
   }
 
   get where(): Where {
@@ -108,8 +108,10 @@ export class Sheet {
     this.ratio = ratio;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    if (this.fitted || !this.scale) this.fit();
+    const fits = this.fitted || !this.scale;
+    if (fits) this.fit();
     this.draw();
+    if (fits) this.moved('resized');
   }
 
   zoom(factor: number, x = this.width / 2, y = this.height / 2): void {
@@ -120,7 +122,7 @@ export class Sheet {
     this.y += kept.y - after.y;
     this.fitted = false;
     this.later();
-    this.moved();
+    this.moved('asked');
   }
 
   pan(across: number, down: number): void {
@@ -128,7 +130,7 @@ export class Sheet {
     this.y += down / this.scale;
     this.fitted = false;
     this.later();
-    this.moved();
+    this.moved('asked');
   }
 
   follow(other: Sheet): void {

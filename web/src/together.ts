@@ -19,16 +19,23 @@ interface Told {
   at: object; // where the map is
 }
 
+/** What a map says when it has moved: because its reader asked for it, or to fit a frame of another size. */
+interface Moved {
+  moved: 'asked' | 'resized';
+  at: object;
+}
+
 export class Together {
   readonly note = h('p', {class: 'help scales-note', role: 'status', hidden: true});
   private readonly told: [Told | null, Told | null] = [null, null];
+  private place: object = {}; // where both of them are
   private sent = '';
 
   constructor(private readonly maps: readonly [Frame, Frame]) {
     addEventListener('message', ({source, data}) => {
       const side = maps.findIndex((map) => map.element.contentWindow === source);
       if (side < 0 || !data?.flowveil) return;
-      if (data.flowveil.where) this.follow(side, data.flowveil.where);
+      if (data.flowveil.moved) this.follow(side, data.flowveil as Moved);
       else this.hear(side, data.flowveil as Told);
     });
   }
@@ -37,10 +44,11 @@ export class Together {
     this.maps[side]?.element.contentWindow?.postMessage({flowveil: order}, '*');
   }
 
-  private follow(side: number, where: object): void {
-    const told = this.told[side];
-    if (told) told.at = where;
-    this.send(1 - side, {where});
+  // Each would take the other's place if both fitted their frames and followed: the first one leads.
+  private follow(side: number, {moved, at}: Moved): void {
+    const leads = side === 0 || moved === 'asked' || !this.told[0];
+    if (leads) this.place = at;
+    this.send(leads ? 1 - side : side, {where: this.place});
   }
 
   private hear(side: number, told: Told): void {
@@ -53,7 +61,8 @@ export class Together {
     }
     if (told.why === 'begun') {
       this.sent = '';
-      if (other) this.send(side, {where: other.at});
+      if (other) this.send(side, {where: this.place});
+      else this.place = told.at;
     }
     this.share();
   }
