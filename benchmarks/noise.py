@@ -1,8 +1,9 @@
-"""Noise at full strength: our method beside published ones, on cabs and on a synthetic city, in 4 and 6 dimensions.
+"""Noise at full strength: our method beside others, on cabs and on a synthetic city, in 4 and 6 dimensions.
 
-`python -m benchmarks noise plain` compares ours with a plain PrivTree with marginals on even grids only, on the same
-queries. A stop of a cab is where it let its passengers out, and its trip ends where it next took some on; a person of
-the city stops where one trip ended, on the way to where the next one did.
+`python -m benchmarks noise` runs all; with `cabs` or `city` one of them, with `plain` ours and a plain PrivTree with
+marginals on even grids only. All methods of a table answer the same queries. A stop of a cab is where it let its
+passengers out, and its trip ends where it next took some on; a person of the city stops where one trip ended, on the
+way to where the next one did.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from flowveil._matrices.workloads import answer_boxes, make_workload, mre
 from flowveil._noise import Ledger, variance
 from flowveil.synthetic import CITY_BBOX, City
 
-RUNS, QUERIES, PLAIN_RUNS = 5, 300, 3
+RUNS, QUERIES = 5, 300
 TRIPS, SEED = 450_000, 7  # the city that shares were chosen on has seed 0
 COARSE = 30  # cells a side of `identity`
 FOUR = (("random", "uniform"), ("1%", "records"), ("5%", "records"), ("10%", "records"))
 SIX = (("random", "uniform"), ("5%", "records"), ("10%", "records"), ("20%", "records"))
 PLAIN_SHARE = 0.2  # of epsilon for marginals of the plain tree, the better of 0.2 and 0.3 on the city of seed 0
 PLAIN_SIDE = {0.1: 64, 0.5: 128, 1.0: 128}  # cells a side of its marginals: the best of 32, 64 and 128 there
-METHODS = ("noisy-tree", "privtree", "daf-entropy", "eug", "eug-border")
+PLAIN = "plain PrivTree with marginals"
+METHODS = ("noisy-tree", PLAIN, "privtree", "daf-entropy", "eug", "eug-border")
 
 
 def chained(table, person):
@@ -71,44 +73,32 @@ def laid(points, side, epsilon):
     return replace(boxes, low=low, high=high), ledger.scales(boxes.charged)
 
 
-def plain_tree(points, epsilon):
+def plain_tree(points, ledger):
     """Return PrivTree as published, half for its tree and half for counts, with marginals on even grids."""
+    epsilon, places = ledger.epsilon, len(points.lengths) // 2
     boxes = BOX_METHODS["privtree"](points, Ledger((1 - PLAIN_SHARE) * epsilon))
     marginals = []
-    for place in (0, 1):
-        grid, scales = laid(_project(points, place), PLAIN_SIDE[epsilon], PLAIN_SHARE * epsilon / 2)
+    for place in range(places):
+        grid, scales = laid(_project(points, place), PLAIN_SIDE[epsilon], PLAIN_SHARE * epsilon / places)
         marginals.append(PlaceBoxes(grid.low, grid.high, grid.counts, scales, grid.matrix))
     return replace(boxes, marginals=tuple(marginals))
 
 
-def beside_plain(title, source, box):
-    """Print ours and the plain tree, run in turns on the same queries."""
-    points = build_matrix(source, box, SIDE).points
-    asked = [make_workload(points, *kind, QUERIES) for kind in FOUR]
-    print(f"\n### {title}, 4-D, {points.counts.sum():,} trips, mean of {PLAIN_RUNS} runs\n")
-    _head("epsilon, method", asked)
-    for epsilon in PLAIN_SIDE:
-        rows = {"noisy-tree": [], "plain PrivTree with marginals": []}
-        for _ in range(PLAIN_RUNS):
-            made = BOX_METHODS["noisy-tree"](points, Ledger(epsilon)), plain_tree(points, epsilon)
-            for name, boxes in zip(rows, made, strict=True):
-                rows[name].append([mre(workload, answer_boxes(workload, boxes))["mre"] for workload in asked])
-        for name, boxes in zip(rows, made, strict=True):
-            _row(f"{epsilon} {name} ({len(boxes):,} boxes)", np.mean(rows[name], axis=0))
-
-
 def boxes_row(name, points, epsilon, asked):
+    """Print the mean over runs, and below it how far that mean may be off: one standard error."""
+    method = plain_tree if name == PLAIN else BOX_METHODS[name]
     found, projected, seconds = [], [], []
     for _ in range(RUNS):
         start = time.process_time()
         ledger = Ledger(epsilon)
-        boxes = BOX_METHODS[name](points, ledger)
+        boxes = method(points, ledger)
         seconds.append(time.process_time() - start)
         found.append([mre(workload, answer_boxes(workload, boxes))["mre"] for workload in asked])
         if name == "noisy-tree":
             counts = non_negative(boxes.counts, variance(ledger.scales(boxes.charged)))
             projected.append([mre(workload, answer_boxes(workload, boxes, counts))["mre"] for workload in asked])
     _row(f"{epsilon} {name} ({len(boxes):,} boxes, {min(seconds):.1f} s)", np.mean(found, axis=0))
+    _row("standard error", np.std(found, axis=0, ddof=1) / RUNS**0.5)
     if projected:
         _row(f"{epsilon} {name}, non-negative", np.mean(projected, axis=0))
 
@@ -123,33 +113,31 @@ def mosaic_row(source, box, epsilon, asked):
     _row(f"{epsilon} noisy-mosaic ({len(leaves):,} flows)", np.mean(found, axis=0))
 
 
-def measure(title, source, box, person):
+def measure(title, source, box, person, methods):
     """Print both tables of a source."""
     points = build_matrix(source, box, SIDE).points
     asked = [make_workload(points, *kind, QUERIES) for kind in FOUR]
     print(f"\n### {title}, 4-D, {points.counts.sum():,} trips, mean of {RUNS} runs\n")
     _head("epsilon, method", asked)
-    for epsilon in (0.1, 0.5, 1.0):
-        for name in METHODS:
+    for epsilon in PLAIN_SIDE:
+        for name in methods:
             boxes_row(name, points, epsilon, asked)
-        mosaic_row(source, box, epsilon, asked)
-        every = [identity(points, epsilon, asked) for _ in range(RUNS)]
-        _row(f"{epsilon} identity, {COARSE} cells a side", np.mean(every, axis=0))
+        if methods == METHODS:
+            mosaic_row(source, box, epsilon, asked)
+            every = [identity(points, epsilon, asked) for _ in range(RUNS)]
+            _row(f"{epsilon} identity, {COARSE} cells a side", np.mean(every, axis=0))
     points = build_matrix(chained(source, person), box, SIDE, stops="stop_lon,stop_lat").points
     asked = [make_workload(points, *kind, QUERIES) for kind in SIX]
     print(f"\n### {title} with one stop, 6-D, {points.counts.sum():,} trips, mean of {RUNS} runs\n")
     _head("epsilon, method", asked)
-    for name in METHODS:
+    for name in methods:
         boxes_row(name, points, 1.0, asked)
 
 
 def main():
-    if "plain" in sys.argv:
-        if CABS.is_file():
-            beside_plain("SF cabs", pq.read_table(CABS), CABS_BBOX)
-        beside_plain("synthetic city", City(seed=SEED, persons=TRIPS // 20).trips(TRIPS), CITY_BBOX)
-        return
+    methods = METHODS[:2] if "plain" in sys.argv else METHODS
     if "city" not in sys.argv and CABS.is_file():
-        measure("SF cabs", pq.read_table(CABS), CABS_BBOX, "vehicle_id")
+        measure("SF cabs", pq.read_table(CABS), CABS_BBOX, "vehicle_id", methods)
     if "cabs" not in sys.argv:
-        measure("synthetic city", City(seed=SEED, persons=TRIPS // 20).trips(TRIPS), CITY_BBOX, "person_id")
+        city = City(seed=SEED, persons=TRIPS // 20).trips(TRIPS)
+        measure("synthetic city", city, CITY_BBOX, "person_id", methods)

@@ -18,6 +18,7 @@ import flowveil as fv
 from flowveil._matrices.layers import parse_layers
 from flowveil._noise import PARTS, WindowLedger
 from flowveil._verify.noise_layers import read_layers
+from flowveil._verify.noise_streams import check_windows
 from flowveil._verify.options import Options
 from flowveil._verify.written import laid_out
 
@@ -147,6 +148,34 @@ def test_windows_never_spend_more():
     assert ledger.largest_window() == 1.0
 
 
+def test_who_changes_groups_pays_no_more():
+    """Groups that change at different steps are drawn together: who is in each when it is drawn pays epsilon at most.
+
+    The verifier adds the dearest draw of each step up, too.
+    """
+    moved = {"f": 3, "m": 4}  # the day from which trips of a group go elsewhere
+    rows = [
+        (f"{sex}{number}", 24 * day, sex, "a" if day < first else "b", "a")
+        for sex, first in moved.items()
+        for day in range(8)
+        for number in range(60)
+    ]
+    asked = {"time": "1d", "period": "2024-03-04/2024-03-11", "by": "sex", "groups": ["sex=f,m"], "unit": "person"}
+    release = fv.add_noise(table(rows), epsilon=60.0, zones=ZONES, max_trips_per_person=1, protect="window:3", **asked)
+
+    promise = release.manifest["promise"]
+    comparison = promise["budget"][0]["epsilon"]
+    spent = np.full(8, comparison)
+    for draw in promise["draws"]:
+        spent[draw["matrix"] // 2] = max(spent[draw["matrix"] // 2], comparison + draw["epsilon"])
+    assert {draw["matrix"] // 2 for draw in promise["draws"]} >= {0, 3}
+    assert max(np.convolve(spent, np.ones(3))) <= 60.0 * (1 + 1e-9)
+    layers = read_layers(Options(time_levels=("1d",), by=("sex",)), {**asked, "groups": {"sex": ["f", "m"]}})
+    apart = {2 * 3: (0.6, None), 2 * 4 + 1: (0.6, None)}  # one group a step, each within its own windows
+    with pytest.raises(fv.VerificationError, match="2 steps in a row spend more"):
+        check_windows(1.0, 2, 0.0, apart, layers)
+
+
 @pytest.fixture(scope="module")
 def stream(tmp_path_factory):
     """Write a stream of two weeks, protected in windows of three days."""
@@ -187,11 +216,11 @@ def overspent(manifest, flows):
 
 
 def longer(manifest, flows):
-    """Promise windows of four steps where the ledger knew three."""
+    """Promise windows of nine steps where the ledger knew three."""
     promise = manifest["promise"]
     for key in ("protects", "neighbours"):
-        promise[key] = promise[key].replace("3", "4")
-    manifest["promise_text"] = manifest["promise_text"].replace(" 3 steps", " 4 steps")
+        promise[key] = promise[key].replace("3", "9")
+    manifest["promise_text"] = manifest["promise_text"].replace(" 3 steps", " 9 steps")
     return flows
 
 
@@ -241,7 +270,7 @@ def test_a_stream_verifies(stream, tmp_path):
     ("change", "message"),
     [
         (overspent, "3 steps in a row spend more"),
-        (longer, "4 steps in a row spend more"),
+        (longer, "9 steps in a row spend more"),
         (without_a_step, "do not cover every pair of tiles once, in each step"),
         (without_a_group, "of a group that the manifest does not list"),
         (not_listed, "does not name the last draw"),
@@ -311,5 +340,10 @@ def test_the_account_of_every_level(protect, tmp_path):
             fv.add_noise(trips, epsilon=0.4, protect=protect, **asked)
     with pytest.raises(fv.PromiseError, match="do not add up"):
         fv.add_noise(trips, epsilon=0.1, protect="person-week", **asked)
+    others = {"timezone": "Asia/Tokyo"} if protect != "person" else {}  # whose days are others, and so are hours
+    others |= {"time": "1h"} if protect == "window:2" else {}
+    for name, value in others.items():
+        with pytest.raises(fv.PromiseError, match="do not add up"):
+            fv.add_noise(trips, epsilon=0.1, protect=protect, **(asked | {name: value}))
     fv.add_noise(trips, epsilon=0.2, protect=protect, **asked).write(tmp_path / "last")
     assert fv.register(account).epsilon_spent == pytest.approx(1.0)

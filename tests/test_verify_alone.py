@@ -111,15 +111,18 @@ def test_promises_are_said_in_the_same_words(promise):
 
 @pytest.mark.parametrize("most", [None, 5])
 @pytest.mark.parametrize("positive_only", [False, True])
+@pytest.mark.parametrize("clock", [{}, {"time": "1d"}, {"timezone": "Asia/Tokyo", "time": "15min"}])
 @pytest.mark.parametrize("protects", ["person", "person-day", "person-week", "person-month", "window:3"])
-def test_other_promises_are_said_in_the_same_words(most, positive_only, protects):
+def test_other_promises_are_said_in_the_same_words(most, positive_only, protects, clock):
     """What it expects of noise is what releases with noise say, too."""
     promise = {"epsilon": 0.5, "max_trips_per_person": most, "unit": "trip" if most is None else "person_id"}
     promise["protects"] = "trip" if most is None else protects
+    spans = {"person-": ("timezone",), "window:": ("timezone", "time")}.get(promise["protects"][:7], ())
+    cut = {name: value for name, value in clock.items() if name in spans}
 
     for label in (None, "bikes"):
-        expected = noisy_promise_text(promise, label, positive_only=positive_only)
-        assert words.noisy_promise_in_words(promise, label, positive_only=positive_only) == expected
+        expected = noisy_promise_text(promise, label, positive_only=positive_only, clock=cut)
+        assert words.noisy_promise_in_words(promise, label, positive_only=positive_only, options=clock) == expected
 
 
 @pytest.mark.parametrize("cut_into", [{}, {"cut_into": "week"}])

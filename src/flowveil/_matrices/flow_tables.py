@@ -16,7 +16,7 @@ from flowveil._matrices.laplace import laplace
 from flowveil._matrices.marginals import count_zones, share_of_zones
 from flowveil._matrices.methods import LAPLACE
 from flowveil._matrices.mosaic import noisy_mosaic
-from flowveil._matrices.points import Points, add
+from flowveil._matrices.points import add
 from flowveil._matrices.settling import non_negative
 from flowveil._matrices.streams import noisy_stream
 from flowveil._noise import PARTS, Ledger, WindowLedger, variance
@@ -147,34 +147,23 @@ def _stream(
     *,
     consistent: bool,
 ) -> Flowing:
-    """Publish steps one after the other; each combination of groups is a stream of its own, of other trips."""
+    """Publish steps one after the other, each with all of its groups."""
     if matrix.visits is not None:
         raise InputError(
             "persons are not counted in a stream", "leave out --persons, or protect a person or person-day"
         )
-    layers, points, most = matrix.layers, matrix.points, matrix.max_trips_per_person
-    epsilon = unit.single_trips(most).epsilon
-    steps, groups = len(layers.keys), layers.combinations
-    rows: list[_Counted] = []
-    told: list[dict[str, Json]] = []
-    ledgers: list[Ledger | WindowLedger] = []
-    last: Leaves | None = None
-    for group in range(groups):
-        own = points.number % groups == group
-        stream = Points(points.cells[own], points.counts[own], points.lengths, points.number[own] // groups, steps)
-        window = WindowLedger(epsilon, matrix.protection.window or 1, steps)
-        draws, shown = noisy_stream(stream, window, steps, ladders, **run)
-        tables = [_rows_of(draw.leaves, draw.ledger, grid, layers, consistent=consistent) for draw in draws]
-        for step, number in enumerate(shown):
-            table = tables[number]
-            here, there = (np.full(len(table.counts), at * groups + group) for at in (step, draws[number].step))
-            rows.append(replace(table, matrix=here, drawn=there))
-        told += [_told(draw, draw.step * groups + group, most) for draw in draws]
-        ledgers.append(window)
-        last = draws[-1].leaves
-    if last is None:
-        raise InputError("there are no groups", "list at least one value for each column")
-    return Flowing(_tables(grid, layers, _joined(rows)), last, ledgers, told)
+    layers, most = matrix.layers, matrix.max_trips_per_person
+    groups = layers.combinations
+    window = WindowLedger(unit.single_trips(most).epsilon, matrix.protection.window or 1, len(layers.keys))
+    draws, shown = noisy_stream(matrix.points, window, len(layers.keys), ladders, **run)
+    tables = [_rows_of(draw.leaves, draw.ledger, grid, layers, consistent=consistent) for draw in draws]
+    rows = []
+    for step, number in enumerate(shown):
+        group = tables[number].matrix
+        drawn = draws[number].step * groups + group
+        rows.append(replace(tables[number], matrix=step * groups + group, drawn=drawn))
+    told = [_told(draw, draw.step * groups + group, most) for draw in draws for group in range(groups)]
+    return Flowing(_tables(grid, layers, _joined(rows)), draws[-1].leaves, [window], told)
 
 
 def _told(draw: Draw, matrix: int, most: int) -> dict[str, Json]:

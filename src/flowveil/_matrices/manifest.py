@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
@@ -40,6 +41,8 @@ _DIVIDED = (
     "trips or without. "
 )
 _WHEN = dict(zip(PERIODS, ("on one day", "in one week", "in one month"), strict=True))
+_LENGTH = re.compile(r"(\d+)?(\w+)")  # 15min, 1d, week
+_UNITS = {"min": "minute", "h": "hour", "d": "day"}
 _NEGATIVE = "they may be negative"
 _POSITIVE = "those below one are not listed, so that sums over many pairs are too large"
 
@@ -84,6 +87,7 @@ def make_manifest(
             positive_only=method == LAPLACE,
             divided=not matrix.layers.single,
             persons=matrix.visits is not None,
+            clock=clock(matrix),
         ),
         "absence": absence(positive_only=method == LAPLACE, stream=draws is not None),
     }
@@ -95,6 +99,15 @@ def make_manifest(
 def protects(matrix: Matrix) -> Promise:
     """Return what epsilon is for: the unit, and which of its trips."""
     return {"unit": matrix.unit or TRIP, "protects": matrix.protection.text}
+
+
+def clock(matrix: Matrix) -> dict[str, str]:
+    """Return what cuts the time in which a person is protected: a time zone if one was typed, and steps of a window."""
+    if matrix.protection.name not in _WHEN and matrix.protection.name != WINDOW:
+        return {}
+    known = matrix.layers.settings(matrix.timezone)
+    names = ("timezone", "time") if matrix.protection.name == WINDOW else ("timezone",)
+    return {name: str(known[name]) for name in names if name in known}
 
 
 def neighbors(protection: Protection) -> str:
@@ -131,19 +144,34 @@ def promise_text(
     positive_only: bool = False,
     divided: bool = False,
     persons: bool = False,
+    clock: Mapping[str, str] | None = None,
 ) -> str:
     """Say a promise in plain words.
 
     label: what the unit tells apart. positive_only: no counts below one are listed. divided: there are steps of time or
-    groups. persons: persons are counted, too.
+    groups. persons: persons are counted, too. clock: what cuts the time in which a person is protected.
     """
     return (
-        f"{_who(promise, label)} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
+        f"{_who(promise, label)} {_when(promise, clock or {})}"
+        "Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
         f"{_POSITIVE if positive_only else _NEGATIVE}. {_PERSONS if persons else ''}The extent of the grid was chosen "
         f"without the data; the number of trips is not published but for the noisy counts. "
         f"{_DIVIDED if divided else ''}"
         "Every further release about the same people adds its own epsilon to this one."
     )
+
+
+def _when(promise: Promise, clock: Mapping[str, str]) -> str:
+    """Say how long a step of a window is, and whose clock cuts days, weeks, months or steps."""
+    said = []
+    if "time" in clock:
+        number, unit = _LENGTH.fullmatch(clock["time"]).groups(default="1")  # type: ignore[union-attr]  # it was parsed
+        name = _UNITS.get(unit, unit)
+        said.append(f"A step of time is {'one' if number == '1' else number} {name}{'s' if number != '1' else ''}")
+    if "timezone" in clock:
+        cut = "steps" if "time" in clock else f"{promise['protects'].removeprefix('person-')}s"
+        said.append(f"{cut if said else cut.capitalize()} begin by the clock of {clock['timezone']}")
+    return f"{'; '.join(said)}. " if said else ""
 
 
 def _who(promise: Promise, label: str | None) -> str:

@@ -17,7 +17,7 @@ from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.counting import NoiseKeywords, choose_noise, count_for_noise
 from flowveil._matrices.flow_tables import count_flows
 from flowveil._matrices.grids import DEFAULT_MAX_CELLS
-from flowveil._matrices.manifest import make_manifest, protects
+from flowveil._matrices.manifest import clock, make_manifest, protects
 from flowveil._matrices.methods import DEFAULT_METHOD, LAPLACE, MOSAIC, TILE_METHODS, box_method
 from flowveil._matrices.points import Matrix
 from flowveil._matrices.settling import non_negative
@@ -261,7 +261,9 @@ def add_noise(
             tables[MARGINALS] = _marginals_table(cells.marginals, matrix.grid.places)
     _check_spent(unit_ledger, ledgers, most, epsilon)
     manifest = make_manifest(matrix, name, unit_ledger, ledgers, typed, kind, said, draws)
-    entry = None if before is None else replace(before, promise=dict(manifest["promise"]), period=said.get("period"))
+    entry = None
+    if before is not None:
+        entry = replace(before, promise={**manifest["promise"], **clock(matrix)}, period=said.get("period"))
     audit = _audit(matrix, unit_ledger, ledgers, weak_epsilon(epsilon))
     return NoisyRelease(tables, manifest, audit, boxes, unit_ledger, entry)
 
@@ -277,7 +279,7 @@ def _check_spent(unit: Ledger, ledgers: Sequence[Ledger | WindowLedger], most: i
 def _check_register(path: str | Path, epsilon: float, matrix: Matrix) -> NewEntry:
     """Raise if so much more may not be spent; return what will be entered."""
     with look(path) as opened:
-        check_account(opened, epsilon, dict(protects(matrix)))
+        check_account(opened, epsilon, {**protects(matrix), **clock(matrix)})
         return NewEntry(opened.path, opened.last, NOISE, {}, None, int(matrix.points.counts.sum()))
 
 

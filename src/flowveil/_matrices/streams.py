@@ -27,7 +27,7 @@ COMPARISON, COUNTS = "comparison", "counts"  # names of charges
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Counts that were drawn at one step, and the ledger that they were drawn from."""
+    """Counts that were drawn at one step, of all its matrices, and the ledger that they were drawn from."""
 
     step: int
     leaves: Leaves
@@ -37,20 +37,26 @@ class Draw:
 def noisy_stream(
     points: Points, window: WindowLedger, steps: int, ladders: Ladders, max_cells: int
 ) -> tuple[list[Draw], list[int]]:
-    """Return what was drawn, and for each step which draw it publishes; the matrices of `points` are its steps."""
+    """Return what was drawn, and for each step which draw it publishes; `points` have as many matrices at each step.
+
+    The matrices of a step (its groups) are drawn together or not at all. A person's trips of different steps may be
+    in different groups: were each drawn when it saved enough, such a person could pay several times what a window may.
+    """
     share = PARTS // (2 * window.window)  # of a step, for each of both halves
-    edges = np.searchsorted(points.number, np.arange(steps + 1))
+    groups = points.matrices // steps
+    edges = np.searchsorted(points.number, np.arange(steps + 1) * groups)
     draws: list[Draw] = []
     shown: list[int] = []
     free = 0  # steps before it pay for the last draw; shares are saved from it on
     for step in range(steps):
         rows = slice(int(edges[step]), int(edges[step + 1]))
-        here = Points(points.cells[rows], points.counts[rows], points.lengths)
+        number = points.number[rows] - step * groups
+        here = Points(points.cells[rows], points.counts[rows], points.lengths, number, groups)
         comparison = window.part(COMPARISON, step, share)
         distance = int(comparison.count(COMPARISON, comparison.roots, _distance(here, draws, ladders), PARTS)[0])
         saved = min(step - free + 1, window.window)
         if not draws or (step >= free and distance > _error(draws[-1], window, saved * share)):
-            ledger = window.part(COUNTS, step, saved * share)
+            ledger = window.part(COUNTS, step, saved * share, groups)
             draws.append(Draw(step, noisy_mosaic(here, ledger, ladders, max_cells, doubling=True), ledger))
             free = step + saved
         shown.append(len(draws) - 1)
@@ -62,7 +68,7 @@ def _distance(points: Points, draws: list[Draw], ladders: Ladders) -> IntArray:
     if not draws:
         return np.zeros(1, np.int64)
     leaves = draws[-1].leaves
-    counts = add(find_leaves(leaves, points.cells, ladders), points.counts, len(leaves))
+    counts = add(_find_leaves(leaves, points, ladders), points.counts, len(leaves))
     return np.array([np.abs(counts - leaves.counts).sum()], np.int64)
 
 
@@ -72,14 +78,16 @@ def _error(last: Draw, window: WindowLedger, parts: int) -> float:
     return float(last.ledger.scales(last.leaves.charged).sum() * last.ledger.epsilon / again)
 
 
-def find_leaves(leaves: Leaves, cells: IntArray, ladders: Ladders) -> IntArray:
-    """Return the position of the pair of areas that each cell lies in."""
-    found = np.full(len(cells), -1, np.int64)
+def _find_leaves(leaves: Leaves, points: Points, ladders: Ladders) -> IntArray:
+    """Return the position of the pair of areas that each point lies in."""
+    found = np.full(len(points.cells), -1, np.int64)
     for level in np.unique(leaves.pairs.level, axis=0):
         same = np.flatnonzero((leaves.pairs.level == level).all(axis=1))
         lengths = tuple(int(ladder.area[at, -1]) + 1 for ladder, at in zip(ladders.axes, level, strict=True))
-        keys = np.ravel_multi_index(tuple(leaves.pairs.area[same].T), lengths)
-        asked = np.ravel_multi_index(tuple(ladders.areas(np.tile(level, (len(cells), 1)), cells).T), lengths)
+        shape = (points.matrices, *lengths)
+        keys = np.ravel_multi_index((leaves.pairs.matrix[same], *leaves.pairs.area[same].T), shape)
+        areas = ladders.areas(np.tile(level, (len(points.cells), 1)), points.cells)
+        asked = np.ravel_multi_index((points.number, *areas.T), shape)
         order = np.argsort(keys)
         place = np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)
         hit = keys[order[place]] == asked

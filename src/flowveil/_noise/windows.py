@@ -31,8 +31,11 @@ class WindowLedger:
         """What a window may spend."""
         return self._whole.epsilon
 
-    def part(self, name: str, step: int, parts: int) -> Ledger:
-        """Charge `parts` to a step, and return a ledger over its trips that has these to spend."""
+    def part(self, name: str, step: int, parts: int, roots: int = 1) -> Ledger:
+        """Charge `parts` to a step, and return a ledger over its trips that has these to spend.
+
+        roots: matrices of the step, of which a trip is in one.
+        """
         if parts <= 0:
             raise PromiseError(f"{name}: nothing is left to spend", "please report this bug")
         charged = self._spent.copy()
@@ -40,7 +43,7 @@ class WindowLedger:
         if self._largest(charged) > PARTS:
             raise PromiseError(f"{name}: a window would spend more than its epsilon", "please report this bug")
         self._spent = charged
-        ledger = Ledger(self._whole.epsilon_of(parts))
+        ledger = Ledger(self._whole.epsilon_of(parts), roots)
         self.spends.append(Spend(name, parts, 1, ledger.epsilon))
         return ledger
 

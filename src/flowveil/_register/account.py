@@ -26,7 +26,9 @@ def spent(entries: Sequence[Entry]) -> Fraction:
 def protected(promise: Mapping[str, Json]) -> str:
     """Return what the epsilon of a promise is for: a trip, a person, or their trips of some time."""
     unit, protects = str(promise.get("unit")), str(promise.get("protects", _WHOLE[0]))
-    return unit if protects in _WHOLE else f"{unit} ({protects})"
+    steps = f" of {promise['time']}" if "time" in promise else ""
+    clock = f" by the clock of {promise['timezone']}" if "timezone" in promise else ""
+    return unit if protects in _WHOLE else f"{unit} ({protects}{steps}{clock})"
 
 
 def check_account(register: OpenRegister, epsilon: float, promise: Mapping[str, Json]) -> None:
@@ -34,7 +36,7 @@ def check_account(register: OpenRegister, epsilon: float, promise: Mapping[str, 
 
     Sums are right whatever the releases are of: of the same trips, of other months of the same persons, or of others,
     where less would do. What two releases protect must be the same: an epsilon for each day of a person is not one for
-    all their days, nor one for windows of another length.
+    all their days, nor one for windows of another length; and days that begin at another hour are other days.
     """
     unit = protected(promise)
     entries = [entry for entry in register.entries() if entry.kind == NOISE]

@@ -39,13 +39,14 @@ def read_draws(promise: dict[str, Json], layers: Layers) -> dict[int, tuple[floa
 def check_windows(
     epsilon: float, window: int, comparison: float, draws: dict[int, tuple[float, Json]], layers: Layers
 ) -> None:
-    """Raise if steps in a row spend more than epsilon; groups are other trips, each a stream of its own."""
+    """Raise if steps in a row spend more than epsilon on someone whose trips may be in another group at each step."""
     groups, steps = len(layers.groups), len(layers.steps)
-    for group in range(groups):
-        spent = [comparison + draws.get(step * groups + group, (0.0, None))[0] for step in range(steps)]
-        for first in range(max(steps - window, 0) + 1):
-            if math.fsum(spent[first : first + window]) > epsilon * (1 + _ROUNDING):
-                raise broken(f"{window} steps in a row spend more than epsilon")
+    nothing: tuple[float, Json] = (0.0, None)
+    largest = [max(draws.get(step * groups + group, nothing)[0] for group in range(groups)) for step in range(steps)]
+    spent = [comparison + each for each in largest]
+    for first in range(max(steps - window, 0) + 1):
+        if math.fsum(spent[first : first + window]) > epsilon * (1 + _ROUNDING):
+            raise broken(f"{window} steps in a row spend more than epsilon")
 
 
 def check_repeated(flows: pa.Table, matrix: IntArray, draws: dict[int, tuple[float, Json]], layers: Layers) -> IntArray:

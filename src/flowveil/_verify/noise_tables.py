@@ -158,6 +158,7 @@ def check_words(release: NoisyTables) -> None:
         positive_only=positive_only,
         divided=bool({"time", "time_hierarchy", "by"} & release.options.keys()),
         persons=release.counts_persons,
+        options=release.options,
     )
     if manifest["promise_text"] != words:
         raise broken("'promise_text' of the manifest does not say what the promise says")

@@ -126,10 +126,11 @@ def noisy_promise_in_words(
     positive_only: bool,
     divided: bool = False,
     persons: bool = False,
+    options: Mapping[str, Json] | None = None,
 ) -> str:
     """Return the promise of a release with noise in plain words; positive_only: counts below one are not listed.
 
-    divided: there are steps of time or groups. persons: persons are counted beside trips.
+    divided: there are steps of time or groups. persons: persons are counted beside trips. options: of the manifest.
     """
     subject, limits = _protected_in_words(promise, label)
     below = (
@@ -139,7 +140,8 @@ def noisy_promise_in_words(
     )
     return (
         f"{subject} changes the probability of any release by a factor of at most exp({promise['epsilon']:g}). "
-        f"{limits} Counts are whole numbers with discrete Laplace noise of the scale stated beside each; {below}. "
+        f"{limits} {_clock_in_words(str(promise['protects']), options or {})}"
+        f"Counts are whole numbers with discrete Laplace noise of the scale stated beside each; {below}. "
         + "Persons are those with a counted trip in the flow, with noise of the scale `persons_scale`; one person may "
         "count in several flows. "
         * persons
@@ -196,6 +198,21 @@ def _protected_in_words(promise: Mapping[str, Json], label: str | None) -> tuple
         f"At most {most} trips of each {who} in each {'step of time' if steps else period} are counted, drawn at "
         f"random. {lasting}: habits that last may show."
     )
+
+
+def _clock_in_words(protects: str, options: Mapping[str, Json]) -> str:
+    """Return how long a step of a window is, and whose clock cuts time; nothing where no time is cut."""
+    zone, period = options.get("timezone"), protects.removeprefix("person-")
+    by = f"begin by the clock of {zone}. "
+    if period in ("day", "week", "month"):
+        return f"{period.capitalize()}s {by}" if zone is not None else ""
+    if not protects.startswith("window:") or "time" not in options:
+        return ""
+    step = str(options["time"])
+    number, unit = step.rstrip("abcdefghijklmnopqrstuvwxyz"), step.lstrip("0123456789")
+    long = {"min": "minute", "h": "hour", "d": "day"}.get(unit, unit)
+    lasts = f"A step of time is one {long}" if number in ("", "1") else f"A step of time is {number} {long}s"
+    return f"{lasts}; steps {by}" if zone is not None else f"{lasts}. "
 
 
 def noisy_absence_in_words(*, positive_only: bool, stream: bool = False) -> str:
