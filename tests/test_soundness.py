@@ -85,7 +85,7 @@ CHANGES = {
     "no trips": lambda folder: put(folder, "flows.parquet", "trips", 0, 0),
     "more trips than sums hold": lambda folder: put(folder, "flows.parquet", "trips", 0, 2**62 + 1),
     "trips that are no whole numbers": lambda folder: put(folder, "flows.parquet", "trips", 0, 5, pa.float64()),
-    "a center off the globe": lambda folder: put(folder, "areas.parquet", "lon", 0, 181.0),
+    "a center off the globe": lambda folder: put(folder, "areas.parquet", "lon", 0, 361.0),
     "a center that is no number": lambda folder: put(folder, "areas.parquet", "lat", 0, np.nan),
     "an area of no side": lambda folder: put(folder, "areas.parquet", "side", 0, "both"),
     "an area twice": lambda folder: put(folder, "areas.parquet", "area", 1, "a"),

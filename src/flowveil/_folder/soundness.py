@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from flowveil._folder.json import Json
 
 _MOST = 2**62  # sums of counts stay within 64 bits
+_ROUND = 360  # degrees: areas may lie across the line at 180
 _WIDE = 1e-9  # degrees by which outlines may pass a pole
 _YEAR = 365 * 86_400 * 1_000_000 + 86_400 * 250_000  # microseconds
 _MOMENTS = -1_960 * _YEAR, 7_960 * _YEAR  # years that calendars have on any clock
@@ -230,7 +231,7 @@ def _with_optional(columns: dict[str, Values], table: pa.Table, more: Mapping[st
 
 def _area_columns(_kind: Kind, table: pa.Table, manifest: Manifest) -> dict[str, Values]:
     columns = {"area": _NAME} | ({"name": Values(_TEXT, or_null=True)} if "name" in table.schema.names else {})
-    columns |= {"side": _NAME, "lon": _LON._replace(or_null=True), "lat": _LAT._replace(or_null=True)}
+    columns |= {"side": _NAME, "lon": Values(_FLOAT, -_ROUND, _ROUND, or_null=True), "lat": _LAT._replace(or_null=True)}
     columns["tiles"] = Values(_INT, 0, or_null=True)
     if manifest["options"].get("grid") is None:
         columns["members"] = Values(pa.list_(_TEXT), or_null=True)
@@ -297,7 +298,7 @@ def _check_areas(flows: pa.Table, areas: pa.Table, manifest: Manifest) -> None:
     except ValueError as error:
         raise broken(str(error)) from None
     lon, lat = shapely.get_coordinates(shapes).T
-    if not ((np.abs(lon) <= 360).all() and (np.abs(lat) <= 90 + _WIDE).all()):  # no number is not within anything
+    if not ((np.abs(lon) <= _ROUND).all() and (np.abs(lat) <= 90 + _WIDE).all()):  # no number is not within anything
         raise broken("an outline does not lie on the globe")
     if "shapes" in manifest["promise"]:
         numbered = (re.fullmatch(r"r:[0-9]{1,15}", area) for area in ids if area != ELSEWHERE)
@@ -346,7 +347,7 @@ def _check_places(samples: pa.Table, places: pa.Table, model: pa.Table) -> None:
     user = np.asarray(samples["user"].to_numpy())
     if len(user) and not (user[0] == 0 and np.isin(np.diff(user), (0, 1)).all()):
         raise broken("users are not numbered one after the other")
-    if any(place >= len(places) for place in samples["place"].to_pylist()):
+    if (np.asarray(samples["place"].to_numpy()) >= len(places)).any():
         raise broken("a sample is in a place that is not listed")
     names = np.array(model["part"].to_pylist(), object)
     row, column = (np.asarray(model[name].to_numpy()) for name in ("row", "column"))
