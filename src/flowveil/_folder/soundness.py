@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, NamedTuple, get_args, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import shapely
 
+from flowveil._arrays import texts
 from flowveil._errors import InputError
 from flowveil._folder.columns import key_columns
 from flowveil._folder.kinds import Kind
@@ -40,8 +41,7 @@ from flowveil._options import parse_bbox, parse_epsilon, parse_k, parse_protecti
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
-
+    from flowveil._arrays import ChunkedColumn, FloatArray, IntArray
     from flowveil._folder.json import Json
 
 _MOST = 2**62  # sums of counts stay within 64 bits
@@ -126,7 +126,7 @@ def _members(form: type) -> dict[str, object]:
     return get_type_hints(form)
 
 
-def _unfit(value: Json, form: object, where: str) -> str | None:
+def _unfit(value: Json, form: Any, where: str) -> str | None:  # Any: a type as it is written, which has no type
     """Return what of a value is not of the type that it should be of; None if all is. Keys beyond those pass."""
     if is_typeddict(form):
         if not isinstance(value, dict):
@@ -189,7 +189,7 @@ def _is(found: pa.DataType, form: pa.DataType) -> bool:
     return bool(found == form)
 
 
-def _within(column: pa.ChunkedArray, values: Values) -> bool:
+def _within(column: ChunkedColumn, values: Values) -> bool:
     if pa.types.is_list(values.form):
         return not pc.list_flatten(column).null_count
     if not (pa.types.is_integer(values.form) or pa.types.is_floating(values.form) or values.form == _TIME):
@@ -200,10 +200,11 @@ def _within(column: pa.ChunkedArray, values: Values) -> bool:
     return values.form == _TIME or bool(np.abs(numbers.astype(np.float64)).sum() <= _MOST)
 
 
-def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.generic]:
+def _numbers(column: ChunkedColumn) -> IntArray | FloatArray:
     """Return the numbers of a column without nulls, moments in microseconds."""
     plain = column.drop_null()
-    return np.asarray((plain.cast(_INT) if column.type == _TIME else plain).to_numpy())
+    numbers: IntArray | FloatArray = np.asarray((plain.cast(_INT) if column.type == _TIME else plain).to_numpy())
+    return numbers
 
 
 def _flow_columns(kind: Kind, table: pa.Table, manifest: Manifest) -> dict[str, Values]:
@@ -288,7 +289,7 @@ _COLUMNS: dict[str, Callable[[Kind, pa.Table, Manifest], dict[str, Values]]] = {
 
 def _check_areas(flows: pa.Table, areas: pa.Table, manifest: Manifest) -> None:
     """Raise unless the areas are those of the flows, side by side, each once, with outlines that can be on a globe."""
-    ids, sides = (areas[name].to_pylist() for name in ("area", "side"))
+    ids, sides = (texts(areas[name]) for name in ("area", "side"))
     listed = set(zip(ids, sides, strict=True))
     used = {(area, side) for side in SIDES for area in flows[side].unique().to_pylist()}
     if len(listed) < len(ids) or listed != used:
