@@ -27,7 +27,11 @@ class TooLong(BaseException):
     """A test takes longer than it may."""
 
 
-def _give_up(*_: object) -> None:
+def _give_up(_: int, frame: types.FrameType | None) -> None:
+    while frame is not None:
+        if "/numba/" in frame.f_code.co_filename:  # what is half compiled would end the process later: in a moment
+            return
+        frame = frame.f_back
     raise TooLong
 
 
@@ -59,7 +63,7 @@ class Tracer:
 
             @pytest.hookimpl(wrapper=True)
             def pytest_runtest_call(hook):  # noqa: N805  what tests share is made before
-                signal.setitimer(signal.ITIMER_PROF, self.longest, self.longest)  # again if it is caught
+                signal.setitimer(signal.ITIMER_PROF, self.longest, 0.1)  # again, as it may be caught
                 try:
                     return (yield)
                 finally:
