@@ -17,6 +17,7 @@ from flowveil import InputError, PromiseError, VerificationError, trajectories
 from flowveil._cli.commands import run
 from flowveil._trajectories import neighbors
 from flowveil.synthetic import PHONES_BBOX, phones
+from tests.test_verify import write_table
 
 BOX = "--bbox=" + ",".join(map(str, PHONES_BBOX))
 
@@ -289,8 +290,7 @@ def _shrink(folder, table, number, records):
     for row in members:
         gone = sum(user == row["user_id"] and box["lat0"] <= lat < middle for user, lat in rows)
         row["kept"], row["suppressed"] = row["kept"] - gone, row["suppressed"] + gone
-    with pq.ParquetWriter(folder / "trajectories.parquet", table.schema, store_schema=False) as writer:
-        writer.write_table(pa.table(columns, schema=table.schema))
+    write_table(pa.table(columns, schema=table.schema), folder / "trajectories.parquet")
     schema = pq.read_schema(folder.with_name("out.members.parquet"))
     pq.write_table(pa.Table.from_pylist(members, schema=schema), folder.with_name("out.members.parquet"))
     return True
