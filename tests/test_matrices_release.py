@@ -222,6 +222,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", TAMPERED)
 def test_verify_finds_what_was_changed(how, cells_folder):
     """Every change of structure, budget or promise is found."""

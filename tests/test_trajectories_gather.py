@@ -247,6 +247,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("message", "change"), MUTANTS)
 def test_mutants_of_the_manifest_are_refused(folder, records, message, change):
     """A manifest that says something else than the release holds is refused."""

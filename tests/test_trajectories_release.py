@@ -182,6 +182,7 @@ def _count_who_is_not_there(folder, size):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_members_who_are_not_there_are_noticed(tmp_path, k):
     """A group that counts users without a row in its samples is refused, whether it has k others or not."""
@@ -225,6 +226,7 @@ def _forget_rows(columns):
     return columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [_move_a_user, _swap_two_users, _hide_a_user, _forget_rows])
 def test_members_that_do_not_fit(folder, records, change):
     """A user moved between groups, swapped, left out, or with rows that went missing is noticed."""
@@ -288,6 +290,7 @@ def _nowhere(columns):
     return columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -323,6 +326,7 @@ def _metadata_of_a_column(path):
     write_table(table.cast(pa.schema(named)), path, store_schema=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
