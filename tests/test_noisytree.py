@@ -278,5 +278,5 @@ def test_a_broken_table_of_marginals_is_refused(folder, tmp_path):
     """A folder that anyone may have made is read with suspicion."""
     path = changed(folder, tmp_path / "out", lambda table, _: put(table, "high_0", table["low_0"].to_numpy()))
 
-    with pytest.raises(InputError, match="marginals is empty"):
+    with pytest.raises(InputError, match=r"box of marginals.parquet is empty"):
         fv.query(path)
