@@ -72,6 +72,7 @@ def test_unevenness_is_about_boxes_that_are_cut():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["noisy-tree", "eug-border", "noisy-mosaic"])
 def test_likely_range_lies_in_the_sure_one(city, tmp_path, method):
     """An answer has both ranges, the likely one inside the other, and as narrow as the noise for everything."""
