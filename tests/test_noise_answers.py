@@ -85,6 +85,7 @@ def test_boxes_of_one_area_err_together():
     assert same**2 - one_by_one**2 == pytest.approx(0.5 * 0.25 * 1000**2)  # as one box that holds all of them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["noisy-tree", "eug-border", "noisy-mosaic"])
 def test_likely_range_lies_in_the_sure_one(city, tmp_path, method):
     """An answer has both ranges, the likely one inside the other, and as narrow as the noise for everything."""
@@ -113,9 +114,9 @@ def test_likely_ranges_hold_most_true_answers(city, tmp_path):
 
 @pytest.mark.slow
 def test_errors_between_own_zones(city, squares, tmp_path):
-    """Questions of a user are the flows between zones of their own: a row beside the papers' queries."""
+    """Questions of a user are the flows between zones of their own, whatever these call their ids."""
     folder = fv.add_noise(city, "noisy-tree", 50.0, bbox=BOX, cells=40).write(tmp_path / "out")
-    figures = fv.evaluate(folder, city, zones=squares)
+    figures = fv.evaluate(folder, city, zones=squares.rename_columns(["Bezirk", "geometry"]))
 
     assert list(figures)[-1] == "your zones"
     assert figures["your zones"]["mre"] < 25
