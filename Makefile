@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
+CORES = $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 1)")
+PYTEST = -m pytest --dist loadscope --no-loadscope-reorder --numprocesses
 # One process more than there are cores: those of Spark and of browsers mostly wait.
-WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
-PYTEST = -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
-QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
+EVERY = $$(($(CORES) + 1))
+QUICK = $(CORES) -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo check test test-lowest test-locked lock sbom audit lint docs tools bench scale load fuzz faults mutate pictures changelog release clean
@@ -35,12 +36,16 @@ demo: $(VENV)/.installed
 style = $(BIN)/ruff check . && $(BIN)/ruff format --check .
 both = $(style) && { $(BIN)/mypy & types=$$!; $(BIN)/python $(PYTEST) $(1); tests=$$?; wait $$types && exit $$tests; }
 
-# What is done in four minutes: everything but Spark, browsers and tests that take more than a third of a second.
+# Compiled Python is kept, whatever a container asks for: tests start hundreds of processes, each of which would compile
+# flowveil anew, which takes longer than what most of them do.
+check test test-lowest test-locked: export PYTHONDONTWRITEBYTECODE =
+
+# What is done in a minute and a half: everything but Spark, browsers and tests that take long.
 check: $(VENV)/.installed-test
 	$(call both,$(QUICK))
 
 test: $(VENV)/.installed-test tools
-	$(call both)
+	$(call both,$(EVERY))
 
 # The same as check with the lowest versions that pyproject.toml promises, in an environment of its own.
 test-lowest: $(VENV)-lowest/.installed

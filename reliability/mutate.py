@@ -7,7 +7,8 @@
 One process imports flowveil and all tests once. For each mutant it forks: the child puts the code of the mutated
 functions in the place of theirs, in the very function objects that others have imported, and runs the tests that touch
 the line, the quickest first, up to the first that fails. Of a compiled loop and of those that call it, the plain
-functions run in their place: what is compiled and kept on disk would be the program without the mistake. Mistakes
+functions run in their place: what is compiled and kept on disk would be the program without the mistake. Tests marked
+slow run as well, but for those that take more than LONGEST_SECONDS of processor time. Mistakes
 outside of functions need a program of their own. Programs that tests start find the mutated file, too, in a folder of
 links beside the unchanged ones. What was tried is kept in `.reliability`, by a hash of the function and the mistake.
 
@@ -46,6 +47,7 @@ from reliability.mutation.running import (
     HOUSE,
     KILLED,
     LEAST_SECONDS,
+    LONGEST_SECONDS,
     PATIENCE,
     ROOT,
     SURVIVED,
@@ -79,9 +81,8 @@ def main() -> None:
         RESULTS.parent.mkdir(exist_ok=True)
         tests = sorted({test for room in set(files.values()) for test in room.tests(ROOT)})
         server = Server(files, options)
-        marks = [] if options.slow else ["-m", "not slow"]
         with tempfile.TemporaryDirectory() as folder:
-            pytest.main([*QUIET, *marks, f"--basetemp={folder}/tests", *tests], plugins=[server])
+            pytest.main([*QUIET, f"--basetemp={folder}/tests", *tests], plugins=[server])
     print(table())
 
 
@@ -91,7 +92,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--file", action="append", help="e.g. _problem/cube.py, or a room: _problem")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--seconds", type=float, default=8, help="of tests that a mutant has to survive")
-    parser.add_argument("--slow", action="store_true", help="with the tests that are marked slow")
     parser.add_argument("--again", action="store_true", help="only those that survived, with the tests as they are now")
     parser.add_argument("--until", help="e.g. 21:30: start no mutant after that time of day")
     parser.add_argument("--all", action="store_true", help="print those that are killed, too")
@@ -163,7 +163,7 @@ class Server:
             by_file[item.path].append(item)
         seconds, touching = {}, defaultdict(list)
         for path, group in by_file.items():
-            text = f"{code} {self.options.slow} {path.read_text()}"
+            text = f"{code} {LONGEST_SECONDS} {path.read_text()}"
             known = TOUCHED / f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
             if not known.exists():
                 for old in TOUCHED.glob(f"{path.stem}-*.json"):
@@ -173,7 +173,7 @@ class Server:
                 raise SystemExit(f"{path.name} ends the process")
             for test, (spent, lines) in json.loads(known.read_text()).items():
                 if lines is None:
-                    print(f"fails as it is: {test}", flush=True)
+                    print(f"{spent}: {test}", flush=True)
                     continue
                 seconds[test] = spent
                 for name, numbers in lines.items():

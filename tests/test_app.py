@@ -121,6 +121,7 @@ def small(tmp_path):
 class TestGuard:
     """Only the page itself, with the token, is served."""
 
+    @pytest.mark.slow
     def test_every_call_needs_the_token(self, app):
         """No route of the API answers without it, whatever the method, or with another one."""
         routes = [route for route in app.api.routes if route.path.startswith("/api/")]
@@ -758,6 +759,7 @@ class TestReleases:
         assert app.wait(app.start(f"releases/{job['id']}/private-report"))["state"] == "done"
         assert app.client.get(f"/api/maps/{job['id']}/{quote('out.private')}").status_code == 404
 
+    @pytest.mark.slow
     def test_what_may_run(self, app, city_trips):
         """The policy of the page lets the program and the style of a map run in a frame, and no other inline text."""
         job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:6", unit="person_id"))

@@ -143,6 +143,7 @@ def write_matrix(path, shape, cells):
             made[row, column] = value
 
 
+@pytest.mark.slow
 def test_a_matrix_of_nothing(tmp_path):
     """A few kilobytes of Open Matrix that claim terabytes of zeros are refused."""
     write_matrix(tmp_path / "m.omx", (1_000_000, 1_000_000), {})

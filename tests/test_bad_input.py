@@ -541,6 +541,7 @@ class TestTarget:
 class TestPromise:
     """What cannot be promised exits 1, and writes nothing either."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("more", "words"),
         [
@@ -633,6 +634,7 @@ class TestReadBack:
 
         check_failure(capsys, code, "audit")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("manifest", ["{", "[]", "{}", '{"format": "flowveil-flows/1"}', '{"format": 7}'])
     def test_bad_manifest(self, manifest, release, capsys):
         """A manifest that somebody broke: evaluate cannot be used (verify says that the promise does not hold)."""

@@ -103,6 +103,7 @@ def trips(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["month", "week", *KINDS])
 @pytest.mark.parametrize("zone", [None, "America/New_York"])
 def test_release_is_verified(step, zone, trips, tmp_path):

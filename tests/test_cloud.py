@@ -96,6 +96,7 @@ def address():
     server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["trips", "trips/", "trips/*.parquet", "trips/day=*/part.parquet"])
 def test_folder_in_the_cloud(path, address):
     """A folder or a pattern in the cloud gives the same flows as the table; keys of folders are columns of text."""

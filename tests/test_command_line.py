@@ -185,6 +185,7 @@ class TestJson:
         assert out == ""
         assert err.startswith("error: ")
 
+    @pytest.mark.slow
     def test_text_shows_the_same(self, released, capsys):
         """Without --json the same figures are a table, with a warning beside it."""
         figures = self.json(capsys, "evaluate", released[0], "--against", released[1])
@@ -335,6 +336,7 @@ METHODS = ["mosaic", "odkanon", "suppression"]
 class TestSecrets:
     """The two accidents that a release must never have."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", METHODS)
     def test_one_busy_person(self, method, tmp_path, capsys):
         """50 trips of one person between two places where nobody else goes are not published at -k 10."""

@@ -94,6 +94,7 @@ def counted_of(trips):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 5, 2**18])
 @settings(max_examples=60, deadline=None)
 @given(trips_of_persons(), st.integers(1, 4), st.integers(0, 6))
@@ -406,6 +407,7 @@ def test_same_release_of_small_areas(trees):
     assert same(actual, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("method", ["mosaic", "nested", "crosscut"])
 def test_same_frontier(method):
@@ -428,6 +430,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("demand", ["people", "auto"])
 def test_same_release_on_areas_of_an_earlier_one(demand, tmp_path):

@@ -27,6 +27,7 @@ from tests.trees import (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(problems())
 def test_cells_are_the_publishable_pairs(problem):

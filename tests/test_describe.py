@@ -98,6 +98,7 @@ def test_command_line_says_that_it_is_private():
     assert [row["k"] for row in told["figures"]["anonymous"]] == [2, 5, 10, 20]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margins", ["rows", "columns", "both"])
 def test_margins_of_a_matrix(tmp_path, margins):
     """A row or column of sums is told by its numbers, whatever it is called; a matrix without has no such note."""

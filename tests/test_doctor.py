@@ -35,6 +35,7 @@ def test_well(capsys):
     assert not [name for name in found if name.startswith(("test:", "lint:", "docs:", "all:"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "version", "told", "code"),
     [

@@ -224,6 +224,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutate", "reason"), MUTANTS)
 def test_mutants_are_caught(reported, city_trips, tmp_path, mutate, reason):
     """A release whose flows to elsewhere were tampered with does not verify."""

@@ -124,6 +124,7 @@ def test_stopped_search_tells_what_it_missed(seed, limit, name):
         assert "no other cut of its kind is better" not in stopped.notes
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(problems(), prices, st.floats(0, 500))
 def test_compiled_loops_equal_plain_ones(problem, lam, gap):

@@ -221,6 +221,7 @@ class TestWhatAFormatCannotHold:
         told = capsys.readouterr().err
         assert (f"{nowhere} flows were left out" in told) == (to in ("flowmap-blue", "skmob"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("to", OF_FLOWS)
     def test_no_places(self, to, tmp_path, capsys):
         """Zones that are ids alone have no place on any map: an error for formats that need one."""
@@ -232,6 +233,7 @@ class TestWhatAFormatCannotHold:
         assert (tmp_path / "x").exists() == (code == 0)
         assert ("nothing would be written" in capsys.readouterr().err) == (code == 2)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("to", OF_FLOWS)
     def test_centers_alone(self, to, tmp_path):
         """Zones that are points have lines between them, but no outlines, which only scikit-mobility needs."""

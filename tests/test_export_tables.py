@@ -85,6 +85,7 @@ def test_excel(folders, tmp_path):
     assert about["promise"] == fv.read_release(folders / "flows").manifest["promise_text"]
 
 
+@pytest.mark.slow
 def test_too_many_rows_for_excel(folders, tmp_path, monkeypatch):
     """A table that a sheet cannot hold is refused, and nothing is left behind."""
     monkeypatch.setattr("flowveil._export.excel._MOST_ROWS", 3)
@@ -171,6 +172,7 @@ def test_dcat(folders, kind, tmp_path):
         assert all(part["dct:license"]["@id"].startswith("https://creative") for part in dataset["dcat:distribution"])
 
 
+@pytest.mark.slow
 def test_members_in_a_geopackage(folders, tmp_path):
     """GeoPackage has the zones of each area as a table to join."""
     fv.export(folders / "flows", "gpkg", tmp_path / "x.gpkg")

@@ -60,6 +60,7 @@ def test_answers_lie_on_the_frontier(flows, method):
             assert row["gbar"] >= answer["gbar"] * 0.999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mosaic", "nested", "crosscut", "atg-dual"])
 def test_precision_in_place_of_a_budget(flows, method):
     """max_gbar is met, and asking for more precision never leaves out fewer trips."""

@@ -28,6 +28,7 @@ def compiled_functions():
                 yield path, function
 
 
+@pytest.mark.slow
 def test_arguments_are_named():
     """No loop takes so many arguments that one could be mistaken for another: arrays come in named tuples."""
     counts = {f"{path.stem}.{node.name}": len(node.args.args) for path, node in compiled_functions()}

@@ -151,6 +151,7 @@ def test_interrupted_while_duckdb_counts(error):
 class TestFolders:
     """Folders for data on its way."""
 
+    @pytest.mark.slow
     def test_in_use(self, temporary):
         """The folder of a living process, this one or another, stays; it is gone when the process is done with it."""
         holding = (

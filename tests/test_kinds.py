@@ -55,6 +55,7 @@ class TestEveryKind:
         """The manifest says which kind a folder is of."""
         assert find_kind(releases / kind) is Kind[kind.upper()]
 
+    @pytest.mark.slow
     def test_read(self, releases, kind):
         """A folder is read as the class of its kind, with what was written."""
         release = fv.read_release(releases / kind)

@@ -257,6 +257,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutate", "reason"), MUTANTS)
 def test_mutants_are_caught(written, tmp_path, mutate, reason):
     """A release that was tampered with does not verify."""

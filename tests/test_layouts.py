@@ -74,6 +74,7 @@ def pairs(flows, ids):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FIRST if "point" in FIRST[name]])
 def test_points(name):
     """Coordinates of the first row are those that its publisher means, be they inside JSON."""

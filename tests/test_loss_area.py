@@ -62,6 +62,7 @@ def test_least_of_all_cuts_within_the_budget(problem):
     assert oracle.mean((cost, lost)) == pytest.approx(least, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_smaller_areas_on_a_grid(squares, method):
     """At the same budget fewer tiles of the ground are named, and the table of areas tells how many."""
@@ -74,6 +75,7 @@ def test_smaller_areas_on_a_grid(squares, method):
     assert not any("loss" in note for note in seen.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_smaller_areas_of_zones(zones, city_zone_trips, method):
     """At the same budget areas have fewer square kilometers: mao and mad together are what is counted."""

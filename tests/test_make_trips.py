@@ -185,6 +185,7 @@ class TestRules:
             (ride[0].minute, ride[-1].minute, ride[0][1:3], ride[-1][1:3]) for ride in expected
         ]
 
+    @pytest.mark.slow
     @settings(max_examples=50, deadline=None)
     @given(paths)
     def test_sightings_and_runs(self, fixes):

@@ -149,6 +149,7 @@ def test_verify_refuses_a_promise_that_does_not_hold(tmp_path):
     assert "3" not in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [{}, {"unit": "person_id"}, {"by": "sex"}])
 def test_a_city_verifies_within_its_budget(tmp_path, build):
     """Releases of the synthetic city keep the budget, and verify; rounding goes with it."""

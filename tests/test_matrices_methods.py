@@ -42,6 +42,7 @@ def matrices(draw):
     return Points(np.array(cells, np.int64).reshape(shape), np.array(counts, np.int64), lengths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=25, deadline=None)
 @given(points=matrices())

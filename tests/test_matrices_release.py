@@ -222,6 +222,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", TAMPERED)
 def test_verify_finds_what_was_changed(how, cells_folder):
     """Every change of structure, budget or promise is found."""
@@ -229,6 +230,15 @@ def test_verify_finds_what_was_changed(how, cells_folder):
 
     with pytest.raises(VerificationError):
         fv.verify(cells_folder)
+
+
+def test_the_promise_of_noise_has_no_delta(cells_folder):
+    """A delta is refused as one, before words and sums are compared: 0 and nothing else, not even 0.0 or false."""
+    for delta in (1, 1e-6, 0.0, False):
+        edit(cells_folder, lambda manifest, delta=delta: manifest["promise"].update(delta=delta))
+
+        with pytest.raises(VerificationError, match="delta of the promise is not 0"):
+            fv.verify(cells_folder)
 
 
 @pytest.mark.slow

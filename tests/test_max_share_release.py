@@ -243,6 +243,7 @@ def test_row_order_does_not_matter(city_trips):
     assert one.equals(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

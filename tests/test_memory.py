@@ -110,6 +110,7 @@ def test_a_refused_run_ends_with_a_hint_and_writes_nothing(city_trips, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hierarchy", ["h3", "h3-binary"])
 def test_memory_does_not_change_flows(city_trips, hierarchy):
     """With little memory the same arrays come out, whether they must be sorted again or not."""

@@ -183,6 +183,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutate", "reason"), MUTANTS)
 def test_mutants_are_caught(written, tmp_path, mutate, reason):
     """A release between rectangles that was tampered with does not verify, for the reason that is wrong with it."""

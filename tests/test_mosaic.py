@@ -37,6 +37,7 @@ def test_best_of_all_guillotine_cuts(loss, data, lam):
     assert cut.value(lam) == pytest.approx(least, rel=1e-9, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), lam=prices)

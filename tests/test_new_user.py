@@ -60,6 +60,7 @@ def test_times_of_another_kind():
     assert "time_format=" in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", ["45658.35416666667", "45658,354167", "45658.35417"])
 def test_days_of_a_spreadsheet(written):
     """Days since 1900 are named in the hint, and are then read to the second: 8:30 is not 8:29:59.9."""
@@ -221,6 +222,7 @@ def test_light_import():
     assert done.stdout.splitlines() == [f"flowveil {fv.__version__}", "[]"]
 
 
+@pytest.mark.slow
 def test_commands_load_what_they_need():
     """Loops, noise and clusters take seconds to load: no command loads them before it knows what was typed."""
     heavy = "'numba', 'scipy.sparse', 'opendp', 'pyspark', 'flowveil._app'"

@@ -41,6 +41,7 @@ def test_noise_at_its_scale(noise):
     assert p_value(values, scale) > ALPHA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [0.7, 1.3])
 def test_noise_at_another_scale(noise, factor):
     """The test can fail: a scale that is 30 % off is rejected, in both directions."""

@@ -135,6 +135,7 @@ def test_wrong_types(name, made, tmp_path, monkeypatch):
             assert wrong is None, f"{option}={'HUGE' if value is HUGE else repr(value)} {wrong}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "option", "value", "words"),
     [

@@ -67,6 +67,7 @@ def test_what_is_written(written):
     assert {item.name for item in folder.iterdir()} == {"flows.parquet", "areas.parquet", "manifest.json"}
 
 
+@pytest.mark.slow
 def test_areas_do_overlap(written):
     """The promise is not empty: some areas of one end overlap and none holds the other."""
     folder, _ = written
@@ -235,6 +236,7 @@ def test_mutants_are_caught(written, tmp_path, mutate, reason):
         fv.verify(out, trips)
 
 
+@pytest.mark.slow
 def test_elsewhere_leaves_nothing_of_its_area_out(written, tmp_path):
     """A trip that an area with a flow to elsewhere holds, counted in no flow, is found even if all numbers fit."""
     folder, trips = written

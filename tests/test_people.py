@@ -83,6 +83,7 @@ def test_a_single_person_is_never_published(method, trips, min_tiles):
             fv.verify(release.write(Path(folder) / "out"), trips)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("oigh", "uniform-tiles")])
 def test_without_k_the_single_person_would_be_published(method):
     """The property above can fail: protecting the population alone publishes the flow of one heavy traveler.
@@ -206,6 +207,7 @@ class TestAuto:
 class TestPresets:
     """`--preset` is a k that needs persons."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("preset", PRESETS)
     def test_sets_k(self, city_trips, tmp_path, preset):
         """The release promises the k of the name, about persons, and does not name the preset."""

@@ -82,6 +82,7 @@ def random_trips(rows=600, seed=1):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [{}, {"unit": "who"}, {"unit": "who", "time": "1h"}, {"by": "sex"}])
 def test_release_is_made_measured_and_verified(tmp_path, asked):
     """Points become zones for all that is counted; the verifier, with code of its own, finds the same."""
@@ -160,6 +161,7 @@ def test_noise_between_zones_of_points(tmp_path):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["gpkg", "fgb", "shp", "zip", "wkt.csv", "wkb.csv", "ewkt.tsv", "parquet"])
 def test_formats_of_zones(tmp_path, ending):
     """The same zones in any format, also in another CRS than degrees."""

@@ -40,6 +40,7 @@ class TestLists:
         assert {name for name in vars(module) if not name.startswith("_")} == there
         assert {name for name in dir(module) if not name.startswith("_")} == there
 
+    @pytest.mark.slow
     def test_import_all(self, module):
         """An import of everything brings what is listed."""
         code = f"from {module.__name__} import *; print(*sorted(name for name in dir() if name[0] != '_'))"
@@ -87,6 +88,7 @@ class TestNames:
         with pytest.raises(ImportError, match="anonymise"):
             from flowveil import anonymise  # noqa: F401
 
+    @pytest.mark.slow
     def test_before_anything_is_loaded(self):
         """All names are shown in a new process too; public modules need no import of their own."""
         code = "import flowveil as fv; print(*[name for name in dir(fv) if name[0] != '_'], fv.synthetic.City.__name__)"

@@ -30,6 +30,7 @@ def same(one, other):
     return one.trips.tolist() == other.trips.tolist() and one.origin.tolist() == other.origin.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crs", [4326, 3857])
 @pytest.mark.parametrize("named", ["geometry", "outline"])
 def test_zones_of_geopandas(crs, named):

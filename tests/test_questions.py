@@ -109,6 +109,7 @@ class TestBounds:
             assert row["sure"] <= truth.get(row["zone"], 0) <= row["at_most"]
         assert sum(row["sure"] for row in answers) > 0
 
+    @pytest.mark.slow
     def test_zones_that_no_area_covers(self, release):
         """Each zone has a row; where the release tells nothing, all that was left out may have started."""
         far = pa.table({"zone_id": ["far"], "geometry": [shapely.to_wkb(shapely.box(40, 10, 41, 11))]})
@@ -171,6 +172,7 @@ class TestModel:
 
         assert errors["learned"] < 0.9 * errors["even"]
 
+    @pytest.mark.slow
     def test_kernels_are_their_plain_versions(self, learned):
         """Compiled loops give what the same loops in Python give."""
         ends, masses = learned.model.pieces, learned.model.piece_masses()

@@ -193,6 +193,7 @@ def test_odd_path(ending, tmp_path):
         assert (name, fv.build_flows(tmp_path / f"{name}.{ending}", "h3:8").total) == (name, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names",
     [
@@ -320,6 +321,7 @@ class TestDirt:
 
         assert pairs(zone_flows(tmp_path / "t.csv")) == {("a", "b"): 5}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("unit", [None, "", "  ", "\t"])
     def test_blank_unit(self, unit, tmp_path):
         """A trip of nobody is dropped."""
@@ -393,6 +395,7 @@ class TestZoneIds:
         assert pairs(flows) == {("007", "b"): 2}
         assert any("'7' of the trips looks like '007'" in note for note in flows.provenance.notes)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("zone_type", [pa.int32(), pa.float64(), pa.string()])
     def test_types_do_not_matter(self, zone_type):
         """Whole numbers match as integers, as floats (which pandas makes beside a gap) and as text."""
@@ -671,6 +674,7 @@ def test_a_quadtree_survives_threads(tmp_path):
     assert all(arrays(other) == arrays(flows[0]) for other in flows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [("17", "17.0"), ("anna", "anna\u200b"), ("anna", "\u00a0anna"), ("jose\u0301", "jos\u00e9"), ("17", " 17 ")],
@@ -687,6 +691,7 @@ def test_one_person_written_in_two_ways_is_one(tmp_path, first, second):
     assert flows.total == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nobody", ["NULL", "nan", "None", "N/A", "-", "NA", "<NA>"])
 def test_words_for_nothing_are_not_a_person(tmp_path, nobody):
     """A row whose person is a word for nothing is dropped and counted."""

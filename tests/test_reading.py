@@ -29,6 +29,7 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252", "latin-1"])
 def test_encodings(tmp_path, encoding):
     """The same trips whatever the file is written in; what was assumed is said."""
@@ -95,6 +96,7 @@ def test_other_endings(tmp_path, name, sign):
     assert fv.build_flows(write(tmp_path / name, text), "h3:7").total == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "time_format"),
     [
@@ -275,6 +277,7 @@ def matrices(path: Path, names=("am",), lookup=None) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_open_matrix_files(tmp_path):
     """Cells are counts between zones that a lookup names, or numbers from 1; one of several is to be chosen."""
     named = fv.read_trips(matrices(tmp_path / "one.omx", lookup=[7, 9]))

@@ -85,6 +85,7 @@ def test_less_than_asked_for_in_the_earlier_release(tmp_path):
         fv.anonymize(flows_of(trips(6, 0)), k=6 + 1, max_suppression=1, beside=whole, method="suppression")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", [("totals", "beside"), ("elsewhere", "beside"), ("elsewhere", "totals")])
 def test_layers_that_are_not_checked_together(pair, tmp_path):
     """Totals are checked against groups, and groups against a release beside, but not all three."""
@@ -214,6 +215,7 @@ def test_laying_out_a_manifest_again_is_no_change(honest, tmp_path):
     assert json.loads((copy / "manifest.json").read_text())["options"]["time_hierarchy"] == "hour-of-day<day"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_manifests_that_say_something_else(name, honest, tmp_path):
     """What the manifest says of time and groups must be so."""
@@ -263,6 +265,7 @@ def test_flows_that_say_something_else(name, honest, tmp_path):
         fv.verify(copy, hidden_groups(), zones=ZONES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [253_402_297_200, -62_135_596_800])
 @pytest.mark.parametrize("build", [{"time": "1d"}, {"time_hierarchy": "1h<day<week"}])
 def test_times_at_the_ends_of_the_calendar(moment, build, tmp_path):

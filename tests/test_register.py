@@ -128,6 +128,7 @@ class TestMonths:
 
         assert release.entry.notes[0].endswith("(1 row by row): nothing has to be checked")
 
+    @pytest.mark.slow
     def test_many_releases_in_one_message(self, register, tmp_path):
         """Of a year of months beside the year, three are named and the others numbered."""
         months = [trips_of({("a", "b"): 6}, month=month) for month in range(1, 7)]

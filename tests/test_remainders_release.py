@@ -83,6 +83,7 @@ def flows_holding(folder):
     return flows, keys, find
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [kind for kind in MARKED if kind.values != ("tree",)]
 )  # H3 cells nest by number, not on the ground
@@ -270,6 +271,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", REFUSED)
 def test_refused_where_it_does_not_hold(city_trips, options):
     """What remainders do not go with is refused, and named."""
@@ -278,6 +280,7 @@ def test_refused_where_it_does_not_hold(city_trips, options):
         fv.anonymize(flows, remainders=True, **options)
 
 
+@pytest.mark.slow
 def test_earlier_release_with_remainders_is_refused(city_trips, releases):
     """Its areas do not tell where a trip of another month would be counted."""
     flows = fv.build_flows(city_trips, "h3:7", bbox=CITY_BBOX)

@@ -97,6 +97,7 @@ class TestNumbers:
         rest = [row["trips"] for row in flows.to_pylist() if "elsewhere" in (row["origin"], row["destination"])]
         assert figures.get("elsewhere_trips", 0) == sum(rest)
 
+    @pytest.mark.slow
     def test_sizes_are_geodesic(self, releases):
         """The mean size of areas is what geopandas' projection to equal areas says."""
         import geopandas as gpd
@@ -449,6 +450,7 @@ class TestVerify:
 class TestWriting:
     """A report is part of the folder, whole or not there."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", KINDS)
     def test_added_later_is_the_same(self, releases, kind, tmp_path):
         """`flowveil report` writes what --report wrote, from a copy that has no private files beside it."""

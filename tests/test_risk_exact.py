@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -240,6 +241,8 @@ def test_rectangles_and_cells_of_a_tree_meet_as_their_tiles_do():
 # --- releases ---
 
 AREAS = {"a": ["a"], "b": ["b"], "c": ["c"], "ab": ["a", "b"], "abc": ["a", "b", "c"], "all": None, "elsewhere": None}
+AREAS |= {"r:1": None, "r:2": None}
+BOX = shapely.to_wkb(shapely.box(4.4, 50.2, 4.5, 50.3))
 
 
 def write(folder, rows, *, k=10, by=(), **promise):
@@ -247,6 +250,8 @@ def write(folder, rows, *, k=10, by=(), **promise):
     folder.mkdir()
     names = ["origin", "destination", *by, "trips", "persons"][: len(rows[0])]
     flows = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    if "remainders" in promise:
+        flows["remainder"] = [False] * len(rows)
     pq.write_table(pa.table(flows), folder / "flows.parquet")
     used = [
         (area, side)
@@ -256,16 +261,20 @@ def write(folder, rows, *, k=10, by=(), **promise):
     areas = {
         "area": [area for area, _ in used],
         "side": [side for _, side in used],
+        "lon": pa.nulls(len(used), pa.float64()),
+        "lat": pa.nulls(len(used), pa.float64()),
+        "tiles": pa.nulls(len(used), pa.int64()),
         "members": pa.array([AREAS[area] for area, _ in used], pa.list_(pa.string())),
-        "geometry": pa.array([None] * len(used), pa.binary()),
+        "geometry": pa.array([BOX if "shapes" in promise else None] * len(used), pa.binary()),
     }
     pq.write_table(pa.table(areas), folder / "areas.parquet")
+    unit = "person_id" if "persons" in flows else "trip"
     manifest = {
         "format": "flowveil-flows/1",
         "software": "flowveil",
         "method": "mosaic",
         "options": {"hierarchy": "ward", **({"by": list(by)} if by else {})},
-        "promise": {"kind": "k-anonymity", "k": k, "unit": "trip", "volumes": "exact", "areas": "disjoint", **promise},
+        "promise": {"kind": "k-anonymity", "k": k, "unit": unit, "volumes": "exact", "areas": "disjoint", **promise},
         "promise_text": "",
         "absence": "",
     }
@@ -391,7 +400,7 @@ def test_nothing_left_out_is_known(tmp_path):
 def test_what_cannot_be_laid_over_is_said(tmp_path):
     """A release with other areas is not ignored in silence."""
     folder = write(tmp_path / "out", [("a", "b", 15)])
-    other = write(tmp_path / "boxes", [("ab", "b", 18)], shapes="rectangles")
+    other = write(tmp_path / "boxes", [("r:1", "r:2", 18)], shapes="rectangles")
 
     finding = attack(folder, beside=other)
 

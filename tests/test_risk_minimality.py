@@ -172,6 +172,7 @@ def test_a_nested_cut_may_stand_in_for_a_mosaic(tmp_path):
     assert attack(folder).figure == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -173,6 +173,7 @@ def test_what_it_costs_is_told(flows):
     assert release.metrics()["gbar"] >= free.metrics()["gbar"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"elsewhere": True}, {"protect_margins": True}, {"max_gbar": 40.0}, {"rounding": 5}, {"loss": "area"}]
 )

@@ -130,6 +130,7 @@ def test_verifier_needs_the_places_and_catches_a_small_area(city_trips, places, 
         fv.verify(plain, city_trips, sensitive=places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -62,6 +62,7 @@ def run_here(flows, folder, methods, k=(5,), budgets=(None,), protect="participa
     return rows
 
 
+@pytest.mark.slow
 def test_every_combination_is_measured_on_every_matrix(flows, tmp_path):
     """Rows are those of methods run on single matrices, rectangles too; budgets are for methods that steer them."""
     rows = run_here(flows, tmp_path / "out", ["suppression", "mondrian", "oigh"], k=(3, 5), budgets=(0.1, 0.2))

@@ -80,6 +80,7 @@ def even_places(edge=8):
     return Places(x.ravel(), y.ravel(), np.full(x.size, edge))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(paths_of_users())
 def test_one_user_adds_at_most_one(paths):
@@ -358,6 +359,7 @@ def test_bad_options_are_refused(options, message):
         synthesize(phones(3), **{"bbox": PHONES_BBOX, "days": DAYS, "step": "1km,1min", **options})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -447,6 +449,7 @@ def test_the_command_line(written, tmp_path, capsys):
     assert "hint: write the first and the last day" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_samples_as_they_are_written(tmp_path, capsys):
     """How samples are written can be said, and is remembered where they are read again."""
     samples = phones(4, samples=10).to_pandas()

@@ -337,6 +337,7 @@ class TestZones:
 class TestWrite:
     """The city as a file."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("ends", ["points", "zones"])
     def test_round_trip(self, tmp_path, ends):
         """The file holds the trips of the city that is returned, in several row groups."""

@@ -780,6 +780,7 @@ def test_mutants_are_found(name, honest, trips, tmp_path):
         fv.verify(tmp_path / "out", trips, zones=trips.parent / "zones.parquet")
 
 
+@pytest.mark.slow
 def test_rewriting_is_no_mutation(honest, trips, tmp_path):
     """The way mutants are written does not fail by itself."""
     _write(tmp_path / "out", pq.read_table(honest / "flows.parquet"), honest)

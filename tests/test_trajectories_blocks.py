@@ -93,6 +93,7 @@ def test_blocks_of_neighbors_lose_little():
     assert extent(4) < 1.15 * extent(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [1, 3, "3", "auto"])
 def test_a_release_in_blocks_is_verified(blocks, tmp_path):
     """The release passes the verifier, and its manifest says how many blocks were asked for."""

@@ -28,6 +28,7 @@ def readable(found):
     return [(group.members.tolist(), [tuple(s) for s in group.samples.T.tolist()]) for group in found.groups]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     users=small_sets(),

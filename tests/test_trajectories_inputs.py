@@ -26,6 +26,7 @@ def release_of(source, **options):
     return trajectories.anonymize(source, 2, bbox=PHONES_BBOX, **options).trajectories
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factor", "kind"), [(1, pa.int64()), (1_000, pa.int64()), (1_000_000, pa.int64()), (1, pa.float64())]
 )
@@ -108,6 +109,7 @@ def test_files_without_names_of_columns(rows, tmp_path):
     assert "u0000" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_as_others_write_it(rows, tmp_path, capsys):
     """Times, decimals and an encoding of a country are read as told, and found in the audit file by all who check."""
     records, out = tmp_path / "points.csv", str(tmp_path / "out")

@@ -131,6 +131,7 @@ def fitting(records, folder):
     return rows, count
 
 
+@pytest.mark.slow
 def test_points_of_users_fit_no_or_k_users(records, folder):
     """Random points of every user, as many as are promised, never fit one or two users; more of them do."""
     known = trajectories.read_release(folder).manifest["promise"]["known_points"]
@@ -147,6 +148,7 @@ def test_points_of_users_fit_no_or_k_users(records, folder):
     assert 0 in alone
 
 
+@pytest.mark.slow
 def test_verify_and_attacks_agree(records, folder):
     """The verifier passes, says what it counted, and the attack breaks nothing; the report tells what is promised."""
     result = trajectories.verify(folder, records)
@@ -220,6 +222,7 @@ def wider(table, members):
     return [table[0] | {"t1": table[0]["t1"] + timedelta(minutes=1)}, *table[1:]], members
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"), [(without_a_user, "fit the trajectories of only 2"), (wider, "different samples overlap")]
 )

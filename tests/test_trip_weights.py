@@ -24,6 +24,7 @@ def survey(rows=400, seed=3):
     return pa.table({**ends, "who": draw.integers(0, 40, rows), "day": draw.choice(["mo", "tu"], rows), **weights})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [{}, {"by": "day"}])
 def test_sums_of_weights_are_published_and_verified(tmp_path, asked):
     """Every flow has k persons, and its weight is the sum over its trips, rounded; the verifier finds the same."""

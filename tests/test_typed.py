@@ -131,6 +131,7 @@ def test_client_uses_every_name():
     assert [name for name, _ in public_names() if not re.search(rf"\b{re.escape(name)}\b", text)] == []
 
 
+@pytest.mark.slow
 def test_marked_as_typed(wheel, tmp_path):
     """Type checkers look into the package: the mark is in the wheel and in the source distribution."""
     source = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path)))

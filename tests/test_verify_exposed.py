@@ -133,6 +133,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_mistake_of_the_makers_search_is_caught(mutant, monkeypatch, tmp_path):
     """Totals that a broken search lets through do not verify, since the verifier searches by itself."""

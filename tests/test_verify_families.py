@@ -574,6 +574,7 @@ def test_rectangles_are_what_their_ids_say(areas: list[str]) -> None:
 PENTAGONS = sorted(h3.get_base_cell_number(pentagon) for pentagon in h3.get_pentagons(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [BASE, 0, *PENTAGONS[:2]])
 def test_cells_of_rectangles_are_counted_as_listed(base: int) -> None:
     """Rectangles within, across and beyond the edge of a base cell, and over the sixth that a pentagon lacks."""

@@ -146,11 +146,9 @@ def spoil(chance: Random, release: Path) -> bool:
     elif what == 3 and chance.random() < 0.5:
         path.unlink()
         path.mkdir() if chance.random() < 0.5 else path.symlink_to(chance.choice((path.name, "nowhere", "/dev/null")))
-    elif path.suffix == ".json":
-        _spoil_json(chance, path)
-    elif path.suffix == ".parquet":
-        with suppress(pa.ArrowException):  # it was cut before
-            _spoil_table(chance, path)
+    elif path.suffix in {".json", ".parquet"}:
+        with suppress(pa.ArrowException, OSError, ValueError):  # it was cut before
+            (_spoil_json if path.suffix == ".json" else _spoil_table)(chance, path)
     return path in public and not (path.is_file() and not path.is_symlink() and path.read_bytes() == before)
 
 

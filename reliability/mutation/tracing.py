@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import threading
 import time
@@ -12,11 +13,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from reliability.mutation.running import HOUSE
+from reliability.mutation.running import HOUSE, LONGEST_SECONDS
 
 if TYPE_CHECKING:
     import types
     from pathlib import Path
+
+
+class TooLong(BaseException):
+    """A test takes longer than it may."""
+
+
+def _give_up(*_: object) -> None:
+    raise TooLong
 
 
 class Tracer:
@@ -27,7 +36,7 @@ class Tracer:
         self.seen: set[tuple[str, int]] = set()
 
     def follow(self, items: list[pytest.Item], path: Path, _: object) -> int:
-        """Run the tests of a file, and write for each that passes its seconds and lines."""
+        """Run the tests of a file, and write for each that passes its seconds and lines, for others why they do not."""
         shared: dict[Any, tuple[float, set[tuple[str, int]]]] = {}
         found = {}
 
@@ -43,6 +52,15 @@ class Tracer:
                     shared[fixturedef] = time.process_time() - start, self.seen
                     self.seen = outside | self.seen
 
+            @pytest.hookimpl(wrapper=True)
+            def pytest_runtest_call(hook):  # noqa: N805  what tests share is made before
+                signal.setitimer(signal.ITIMER_PROF, LONGEST_SECONDS, LONGEST_SECONDS)  # again if it is caught
+                try:
+                    return (yield)
+                finally:
+                    signal.setitimer(signal.ITIMER_PROF, 0)
+
+        signal.signal(signal.SIGPROF, _give_up)
         items[0].config.pluginmanager.register(Fixtures())
         threading.settrace(self._call)
         for item, following in zip(items, [*items[1:], None], strict=True):
@@ -55,7 +73,7 @@ class Tracer:
                 for fixture in item._fixtureinfo.name2fixturedefs.get(name, ()):
                     lines |= shared.get(fixture, (0, set()))[1]
             if any(report.failed for report in reports):
-                found[item.nodeid] = [0, None]
+                found[item.nodeid] = ["fails as it is" if spent < LONGEST_SECONDS else "takes long", None]
             elif not any(report.skipped for report in reports):
                 by_file = defaultdict(list)
                 for name, line in sorted(lines):

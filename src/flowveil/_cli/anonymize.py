@@ -32,6 +32,7 @@ from flowveil._cli.options import (
     warn_of_one,
 )
 from flowveil._cli.terminal import count, note, progress, show, warn
+from flowveil._engine import one_session
 from flowveil._folder import check_target
 from flowveil._matrices import choose_noise
 from flowveil._methods import KEPT
@@ -190,7 +191,7 @@ def anonymize(
         hierarchy=trips.hierarchy,
         max_share=asked.max_share,
     )
-    with progress() as doing:
+    with one_session(), progress() as doing:
         doing("reading trips")
         flows = trips.flows(doing.rows, **crowds)
         parts = f" in {flows.matrix_count:,} matrices" if flows.matrix_count > 1 else ""

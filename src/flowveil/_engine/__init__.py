@@ -29,6 +29,7 @@ from flowveil._engine.source import (
     with_file_names,
 )
 from flowveil._engine.spark_crowds import Cluster
+from flowveil._engine.spark_session import one_session
 from flowveil._engine.survey import Clock, describe_source, find_zones, look_at_clock
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "named_anew",
     "names_any",
     "number_sql",
+    "one_session",
     "open_source",
     "parse_reading",
     "read_located",

@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,9 +42,23 @@ _ALONE = {
 }
 
 
+_kept: ContextVar[ExitStack | None] = ContextVar("kept", default=None)  # what ends with the block of one_session
+
+
+@contextmanager
+def one_session() -> Iterator[None]:
+    """Let all that Spark does while the block runs be done in one session: the first that is started."""
+    with ExitStack() as stack:
+        before = _kept.set(stack)
+        try:
+            yield
+        finally:
+            _kept.reset(before)
+
+
 @contextmanager
 def open_session(master: str | None) -> Iterator[SparkSession]:
-    """Join the session that is running, or start one and stop it afterwards."""
+    """Join the session that is running, or start one and stop it afterwards: see also `one_session`."""
     try:
         from pyspark import SparkContext  # noqa: PLC0415  an extra
         from pyspark.errors import PySparkException  # noqa: PLC0415  an extra
@@ -64,7 +79,10 @@ def open_session(master: str | None) -> Iterator[SparkSession]:
     except PySparkException as error:
         raise InputError(f"Spark cannot read the trips: {reason_of(error)}", HINT) from None
     finally:
-        if not running:
+        kept = _kept.get()
+        if not running and kept is not None:
+            kept.callback(session.stop)
+        elif not running:
             session.stop()
 
 

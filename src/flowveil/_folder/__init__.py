@@ -26,6 +26,7 @@ from flowveil._folder.names import (
     CELLS,
     COUNTED_PERSON,
     CROWDS,
+    CYCLES,
     ELSEWHERE,
     FLOWS,
     KNOWN_POINTS,
@@ -58,6 +59,7 @@ from flowveil._folder.reading import (
 )
 from flowveil._folder.scratch import own_folder, scratch_folder
 from flowveil._folder.shapes import mark_shapes, shape_from_geojson, shapes_from_wkb, shapes_from_wkt
+from flowveil._folder.soundness import Values, check_columns
 from flowveil._folder.writing import add_private, add_report, addition, check_target, write_folder
 
 __all__ = [
@@ -68,6 +70,7 @@ __all__ = [
     "CELLS",
     "COUNTED_PERSON",
     "CROWDS",
+    "CYCLES",
     "ELSEWHERE",
     "FLOWS",
     "KNOWN_POINTS",
@@ -99,9 +102,11 @@ __all__ = [
     "Remembered",
     "Settings",
     "Spending",
+    "Values",
     "add_private",
     "add_report",
     "addition",
+    "check_columns",
     "check_file",
     "check_folder",
     "check_kind",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 
 class Settings(TypedDict, total=False):
@@ -110,9 +110,7 @@ class Description(TypedDict, total=False):
     unit_label: str  # what the unit tells apart, in the plural: bikes
 
 
-class Manifest(TypedDict):
-    """The manifest of a release of any kind."""
-
+class _Said(TypedDict):
     format: str
     software: str
     method: str
@@ -120,7 +118,12 @@ class Manifest(TypedDict):
     promise: Promise
     promise_text: str
     absence: str
-    description: NotRequired[Description]
+
+
+class Manifest(_Said, total=False):
+    """The manifest of a release of any kind: all that is above, and a description where the publisher gave one."""
+
+    description: Description
 
 
 class AuditInput(TypedDict, total=False):

@@ -8,6 +8,8 @@ AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT = ".audit.json", ".assignment.parquet
 BESIDE = (AUDIT, ASSIGNMENT, MEMBERS, PRIVATE_REPORT)  # all private files of a release: what names add to the folder's
 
 SIDES = ("origin", "destination")
+# Steps of time that begin again, whatever the date, and how many there are.
+CYCLES = {"hour-of-day": 24, "hour-of-week": 168, "weekday-weekend": 2, "day-type": 3}
 TIMES = ("time", "time_end")  # the second where steps differ in length
 TOTAL = "total"  # the group of all groups together
 REMAINDER = "remainder"  # column of flows: whether finer flows inside were taken out

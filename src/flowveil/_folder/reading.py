@@ -14,7 +14,8 @@ from flowveil._folder.files import settle
 from flowveil._folder.json import read_json
 from flowveil._folder.kinds import Kind, find_kind, kind_of
 from flowveil._folder.names import AREAS, AUDIT, MANIFEST
-from flowveil._folder.shapes import mark_shapes, shapes_from_wkb
+from flowveil._folder.shapes import mark_shapes
+from flowveil._folder.soundness import broken, check_manifest, check_tables
 from flowveil._options import check_path
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _ANY = frozenset(Kind)
 _HINT = "name a folder that flowveil wrote"
-_KEYS = {"software": str, "method": str, "options": dict, "promise": dict, "promise_text": str, "absence": str}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def find_release(path: str | Path) -> Path:
 def read_manifest(
     path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT
 ) -> tuple[Kind, Manifest]:
-    """Return the kind of a release and its manifest, whose keys and their types are those of any release.
+    """Return the kind of a release and its manifest, whose keys and their types are those of its kind.
 
     Raise InputError, which calls it not `what`, if it is none or of none of these kinds.
     """
@@ -79,12 +79,11 @@ def read_manifest(
     except (OSError, ValueError) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
     kind = kind_of(manifest)
-    whole = isinstance(manifest, dict) and all(isinstance(manifest.get(key), form) for key, form in _KEYS.items())
-    if kind is None or not whole or manifest["format"] != kind.format:
-        message = f"the manifest of the release {str(path)!r} is not complete"
-        raise InputError(message, "flowveil verify says what is wrong")
+    if kind is None:
+        raise broken("the manifest names no kind of release")
     if kind not in kinds:
         raise _of_another_kind(path, kind, what, hint)
+    check_manifest(kind, manifest)
     return kind, cast("Manifest", manifest)
 
 
@@ -105,7 +104,7 @@ def _of_another_kind(path: str | Path, kind: Kind, what: str, hint: str) -> Inpu
 def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a release", hint: str = _HINT) -> Files:
     """Return the tables and the manifest of a release; raise InputError as `read_manifest` does, or if one is missing.
 
-    Shapes can be relied on; that columns are as the format says, and that the promise holds, is for others to check.
+    Columns, their values and shapes are as the format says; that the promise holds is for others to check.
     """
     kind, manifest = read_manifest(path, kinds, what, hint)
     folder = find_release(path)
@@ -114,11 +113,11 @@ def read_files(path: str | Path, kinds: Container[Kind] = _ANY, what: str = "a r
     try:
         there = [name for name in (*kind.tables, *kind.optional) if (folder / name).is_file()]
         tables = {name: pq.read_table(folder / name) for name in there}
-        if AREAS in tables:
-            shapes_from_wkb(tables[AREAS]["geometry"].to_pylist())
-            tables[AREAS] = mark_shapes(tables[AREAS])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
+    check_tables(kind, tables, manifest)
+    if AREAS in tables:
+        tables[AREAS] = mark_shapes(tables[AREAS])
     return Files(kind, tables, manifest)
 
 

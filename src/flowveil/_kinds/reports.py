@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from flowveil._errors import InputError
 from flowveil._folder import (
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from flowveil._questions import Answered
     from flowveil._trips import TripsLike
 
-Made = TypeVar("Made")
 _ASKING = (
     "The same questions put to the input and to the release. In common: 100 % is the same answer, 0 % has nothing in "
     "common. {} flowveil evaluate --questions has all numbers."
@@ -76,7 +75,7 @@ def report(
         if zones is not None or columns or where:
             raise InputError("options of the input were given, but no input", "add --against INPUT, or leave them out")
         chosen = choose_ground("world" if ground is None else ground, context)
-        return add_report(folder, check, _made(lambda: make_report(record.show, files, chosen)))
+        return add_report(folder, check, make_report(record.show, files, chosen))
     if ground is not None or context is not None:
         raise InputError("a ground was given with the input", "leave it out: the private report has its own")
     read_as: Keywords = {"columns": columns, "where": where}
@@ -110,16 +109,4 @@ def _input(folder: Path, trips: TripsLike, where: str | None) -> list[dict[str, 
 def report_numbers(release: str | Path) -> dict[str, Json]:
     """Return the JSON twin of a report: every number that it shows."""
     files = read_files(release)
-    numbers: dict[str, Json] = _made(lambda: RECORDS[files.kind].show(files).numbers())
-    return numbers
-
-
-def _made(make: Callable[[], Made]) -> Made:
-    """Make something of a folder that may come from anyone."""
-    try:
-        return make()
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(
-            f"the release is not as the format says ({type(error).__name__}: {error})",
-            "flowveil verify says what is wrong",
-        ) from None
+    return RECORDS[files.kind].show(files).numbers()

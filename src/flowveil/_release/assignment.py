@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
-from flowveil._folder import ASSIGNMENT, ELSEWHERE
+from flowveil._folder import ASSIGNMENT, ELSEWHERE, Values, check_columns
 from flowveil._places import area_ids
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ def read_assignment(folder: Path) -> pa.Table:
         raise InputError(
             f"areas of this release overlap, and {path.name!r} cannot be read", "keep it beside the folder, in private"
         ) from None
-    if table.column_names != [*_TILES, *_AREAS]:
-        raise InputError(f"{path.name!r} is not an assignment", "write the release again")
+    check_columns(table, dict.fromkeys((*_TILES, *_AREAS), Values(pa.string())), path.name)
     return table
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowveil._errors import InputError
+from flowveil._folder import CYCLES
 from flowveil._options import parse_timezone, shown
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ WEEK, MONTH = "week", "month"
 HOURS_OF_CYCLE = {HOUR_OF_DAY: 24, HOUR_OF_WEEK: 168}  # until they begin again
 # The kind of each day of the week, from Monday on: weekday, Saturday or weekend, Sunday.
 DAYS = {WEEKEND: (0, 0, 0, 0, 0, 1, 1), DAY_TYPE: (0, 0, 0, 0, 0, 1, 2)}
-CYCLES = HOURS_OF_CYCLE | {name: max(kinds) + 1 for name, kinds in DAYS.items()}  # values
 HOUR = 3_600_000_000  # in microseconds, as all times here
 DAY = 24 * HOUR
 MONDAY = 4 * DAY  # a Monday: 1970-01-05

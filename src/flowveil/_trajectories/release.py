@@ -18,6 +18,8 @@ from flowveil._folder import (
     Files,
     Kind,
     Manifest,
+    Values,
+    check_columns,
     check_target,
     find_release,
     read_audit,
@@ -192,6 +194,10 @@ def read_release(path: str | Path) -> TrajectoryRelease:
         raise InputError(f"{str(path)!r} is not a complete release: there is no file {beside.name}", hint) from None
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", hint) from None
+    kinds = {name: Values(kind, 0, or_null=name == "group") for name, kind in _MEMBER_KINDS.items()}
+    if "period" in members.schema.names:
+        kinds = {"user_id": kinds["user_id"], "period": Values(pa.date32()), **kinds}
+    check_columns(members, kinds, beside.name)
     return TrajectoryRelease(files.tables[TRAJECTORIES], files.manifest, members, read_audit(path))
 
 
