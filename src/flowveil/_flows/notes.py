@@ -27,6 +27,12 @@ def check_counted(counted: Aggregate, places: Places, trips: Trips, most: float)
     """Raise if no trip can be used, or if more than a share `most` of the rows cannot."""
     if trips.where is not None and not counted.rows:
         raise InputError("no row fulfills the condition", "check --where, or leave it out")
+    if counted.unclear_counts:
+        raise InputError(
+            "counts have a sign between their digits that may be of thousands or of decimals, as in 1.234 or 1,234",
+            "say which sign decimals have: --decimal , reads 1.234 as a thousand and more, --decimal . reads 1,234 so;"
+            " blanks and apostrophes between thousands are read with either",
+        )
     if not len(counted.trips):
         why = "; ".join(_reasons(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places, trips))
