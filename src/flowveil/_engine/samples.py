@@ -10,7 +10,7 @@ import numpy as np
 from flowveil._engine.duckdb import connection, relation, types
 from flowveil._engine.projected import degrees_sql
 from flowveil._engine.reading import Reading
-from flowveil._engine.rows import _number, _person, _text, _trimmed, _with_types
+from flowveil._engine.rows import _person, _text, _trimmed, _with_types, number_sql
 from flowveil._engine.shaping import identifier
 from flowveil._engine.times import clock_error_sql, time_sql
 
@@ -58,7 +58,7 @@ def read_samples(
         ).fetchall()
         users = con.execute('SELECT DISTINCT "user" FROM samples WHERE problem IS NULL ORDER BY "user"').fetchall()
         con.execute(
-            'CREATE TEMP TABLE ranks AS SELECT "user", row_number() OVER (ORDER BY "user") - 1 AS rank'
+            'CREATE TEMP TABLE ranks AS SELECT "user", rownumber_sql() OVER (ORDER BY "user") - 1 AS rank'
             ' FROM (SELECT DISTINCT "user" FROM samples WHERE problem IS NULL)'
         )
         rows = con.execute(
@@ -140,7 +140,7 @@ def _rows_sql(
         if name in columns:
             of = kind[columns[name]]
             blank = _trimmed(written[columns[name]]) if of == "VARCHAR" else written[columns[name]]
-            parts.append(f"{_number(blank, of, reading.decimal, either=in_degrees)} AS {name}")
+            parts.append(f"{number_sql(blank, of, reading.decimal, either=in_degrees)} AS {name}")
     if "tower" in columns:
         parts.append(f"{text['tower']} AS tower")
     if "occupied" in columns:
