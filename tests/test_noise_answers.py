@@ -59,17 +59,30 @@ def test_clumping_of_single_trips_and_of_crowds():
 
 
 def test_unevenness_is_about_boxes_that_are_cut():
-    """A box wholly inside or outside adds nothing; more trips and more clumping add more."""
-    cut = np.array([True])
+    """A box wholly inside or outside adds nothing; more trips and more clumping add more, and so does noise on none."""
+    cut, exact = np.array([True]), np.zeros(1)
     half, hundred = np.array([0.5]), np.array([100.0])
 
-    assert unevenness(np.array([1.0, 0.0]), np.array([False, False]), np.array([50.0, 50.0]), 1.0) == 0
-    assert unevenness(half, cut, hundred, 0.0) == pytest.approx(5)  # a fair coin for each trip
+    assert unevenness(np.array([1.0, 0.0]), np.array([False, False]), np.array([50.0, 50.0]), np.ones(2), 1.0) == 0
+    assert unevenness(half, cut, hundred, exact, 0.0) == pytest.approx(5)  # a fair coin for each trip
     assert (
-        unevenness(half, cut, hundred, 0.0)
-        < unevenness(half, cut, hundred, 0.5)
-        < unevenness(half, cut, 2 * hundred, 0.5)
+        unevenness(half, cut, hundred, exact, 0.0)
+        < unevenness(half, cut, hundred, exact, 0.5)
+        < unevenness(half, cut, 2 * hundred, exact, 0.5)
     )
+    assert unevenness(half, cut, exact, exact, 0.5) == 0 < unevenness(half, cut, exact, np.ones(1), 0.5)
+
+
+def test_boxes_of_one_area_err_together():
+    """Many boxes that a question cuts in the same area of a place add up their errors; in areas of their own less."""
+    share, cut, trips = np.full(100, 0.5), np.ones(100, bool), np.full(100, 10.0)
+    one_by_one, same, own = (
+        unevenness(share, cut, trips, np.zeros(100), 0.5, places)
+        for places in ([], [(share, np.zeros(100, int))], [(share, np.arange(100))])
+    )
+
+    assert one_by_one < own < same
+    assert same**2 - one_by_one**2 == pytest.approx(0.5 * 0.25 * 1000**2)  # as one box that holds all of them
 
 
 @pytest.mark.slow
@@ -101,9 +114,9 @@ def test_likely_ranges_hold_most_true_answers(city, tmp_path):
 
 @pytest.mark.slow
 def test_errors_between_own_zones(city, squares, tmp_path):
-    """Questions of a user are the flows between zones of their own: a row beside the papers' queries."""
+    """Questions of a user are the flows between zones of their own, whatever these call their ids."""
     folder = fv.add_noise(city, "noisy-tree", 50.0, bbox=BOX, cells=40).write(tmp_path / "out")
-    figures = fv.evaluate(folder, city, zones=squares)
+    figures = fv.evaluate(folder, city, zones=squares.rename_columns(["Bezirk", "geometry"]))
 
     assert list(figures)[-1] == "your zones"
     assert figures["your zones"]["mre"] < 25

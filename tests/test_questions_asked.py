@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 
 import flowveil as fv
 from flowveil._cli.commands import run
+from flowveil._places import read_districts
 from flowveil._questions.figures import common, gravity, rank_correlation
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 
@@ -82,7 +83,7 @@ def test_before_is_a_plain_count(folder, city_trips, halves):
     for end in ("start", "end"):
         trips = trips[trips[f"{end}_lon"].between(west, east) & trips[f"{end}_lat"].between(south, north)]
 
-    figures = fv.evaluate(folder, city_trips, questions=True, zones=halves)
+    figures = fv.evaluate(folder, city_trips, questions=True, zones=halves.rename(columns={"zone_id": "Bezirk"}))
 
     assert figures["between"]["before"] == len(trips)
     assert figures["districts"] == {"count": 2, "rule": "your zones", "outside": 0.0}
@@ -110,6 +111,31 @@ def test_every_promise_has_the_same_questions(folder, city_trips, tmp_path, caps
     assert code == 0
     assert "Peak hour" in capsys.readouterr().out
     assert json.dumps(crowds)
+
+
+def test_any_column_that_tells_districts_apart(halves):
+    """Ids only label answers: those of the input's zones are taken if they are there, else any; typed ones must be."""
+    numbered = halves.rename(columns={"zone_id": "Bezirk"}).assign(row=[7, 8])[["row", "Bezirk", "geometry"]]
+
+    assert read_districts(numbered, {}, None).ids == ["7", "8"]
+    assert read_districts(numbered, {"zone_id": "Bezirk"}, None).ids == ["east half", "west half"]
+    assert read_districts(numbered, {"zone_id": "other"}, None).ids == ["7", "8"]
+    with pytest.raises(fv.UnknownNameError, match="other"):
+        read_districts(numbered, {"zone_id": "other"}, "zone_id=other")
+
+
+def test_numbers_of_rows_are_no_zones(halves, tmp_path):
+    """Trips that name zones 1 and 2 are not counted in districts that happen to have these numbers: places decide."""
+    zones = tmp_path / "zones.parquet"
+    halves.assign(zone_id=["1", "2"]).to_parquet(zones)
+    trips = pd.DataFrame({"origin": ["1"] * 30 + ["2"] * 10, "destination": ["1"] * 40})
+    flows = fv.build_flows(trips, zones=zones, hierarchy="ward")
+    folder = fv.anonymize(flows, "suppression", 1).write(tmp_path / "out")
+    turned = halves.assign(row=[2, 1])[["row", "geometry"]].assign(also=["x", "y"])
+
+    figures = fv.evaluate(folder, trips, questions=True, zones=turned)
+
+    assert figures["departures"]["common"] == pytest.approx(1)
 
 
 def test_options_of_metrics_do_not_go_with_questions(folder, city_trips):

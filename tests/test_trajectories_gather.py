@@ -17,6 +17,7 @@ from flowveil import InputError, PromiseError, VerificationError, trajectories
 from flowveil._cli.commands import run
 from flowveil._trajectories import neighbors
 from flowveil.synthetic import PHONES_BBOX, phones
+from tests.test_verify import write_table
 
 BOX = "--bbox=" + ",".join(map(str, PHONES_BBOX))
 
@@ -155,6 +156,22 @@ def test_what_cannot_be_met_is_refused(records):
             trajectories.anonymize(records, 2, bbox=PHONES_BBOX, method="gather", **options)
 
 
+def test_what_is_dear_but_precise_is_found():
+    """A precision is met where the price that a search begins with buys nothing, and twice that buys what is coarse."""
+    rows = [("a", 4.6, 0), ("b", 4.6, 300), ("a", 4.5, 1000), ("b", 4.73, 1001)]  # 5 h at a place, 16 km at a time
+    table = pa.table(
+        {
+            "user_id": [user for user, _, _ in rows],
+            "lon": [lon for _, lon, _ in rows],
+            "lat": [50.4] * 4,
+            "time": pa.array([minute * 60 for _, _, minute in rows], pa.timestamp("s", tz="UTC")),
+        }
+    )
+    for some in (table, table.slice(0, 2)):
+        release = trajectories.anonymize(some, 2, bbox=PHONES_BBOX, method="gather", max_mean_extent="1km")
+        assert [row["t1"].hour for row in release.trajectories.to_pylist()] == [5]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -274,8 +291,7 @@ def _shrink(folder, table, number, records):
     for row in members:
         gone = sum(user == row["user_id"] and box["lat0"] <= lat < middle for user, lat in rows)
         row["kept"], row["suppressed"] = row["kept"] - gone, row["suppressed"] + gone
-    with pq.ParquetWriter(folder / "trajectories.parquet", table.schema, store_schema=False) as writer:
-        writer.write_table(pa.table(columns, schema=table.schema))
+    write_table(pa.table(columns, schema=table.schema), folder / "trajectories.parquet")
     schema = pq.read_schema(folder.with_name("out.members.parquet"))
     pq.write_table(pa.Table.from_pylist(members, schema=schema), folder.with_name("out.members.parquet"))
     return True
@@ -335,6 +351,11 @@ def test_frontier(records, tmp_path, capsys):
     assert (tmp_path / "curve.svg").read_text(encoding="utf-8") == curve._repr_html_()
     assert run([*common, "--method", "glove"]) == 0
     assert "mean duration" in capsys.readouterr().out
+    assert run([*common, "--max-extent", "100m", "--max-duration", "1min"]) == 0
+    told = capsys.readouterr()
+    assert "of 4 prices, 4 left out" in told.err
+    assert "at any price" in told.out
+    assert "Pick a point" not in told.out
     assert run([*common, "-o", str(tmp_path / "curve.png")]) == 2
     assert run([*common, "--method", "km"]) == 2
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from flowveil import InputError, PromiseError, VerificationError, trajectories
 from flowveil.synthetic import PHONES_BBOX, phones
+from tests.test_verify import write_table
 from tests.trajectories import scattered_sets, small_sets
 
 K = 3
@@ -32,12 +33,10 @@ def folder(records, tmp_path):
 
 
 def rewrite(path, change):
-    """Change the columns of a Parquet file, keeping its schema."""
+    """Change the columns of a Parquet file, keeping its schema and how it is written."""
     table = pq.read_table(path)
     columns = change({name: table[name].to_pylist() for name in table.column_names})
-    changed = pa.table(columns, schema=table.schema)
-    with pq.ParquetWriter(path, table.schema, store_schema=False) as writer:
-        writer.write_table(changed)
+    write_table(pa.table(columns, schema=table.schema), path)
 
 
 def _members_of(folder):
@@ -281,25 +280,67 @@ def _off_grid(columns):
     return columns
 
 
+def _off_the_globe(columns):
+    columns["lon0"][0] = -np.inf
+    return columns
+
+
+def _nowhere(columns):
+    columns["lat0"][0] = np.nan
+    return columns
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_shrink_a_box, "not on the grid"),
+        (_shorten_a_sample, "not on the grid"),
+        (_drop_a_sample, "lie outside"),
+        (_smaller_size, "fewer than 3 users"),
+        (_split_a_group, "a group"),
+        (_add_a_sample, "nobody of its group"),
+        (_overlap, "overlap in time"),
+        (_off_grid, "not on the grid"),
+        (_off_the_globe, "on the globe"),
+        (_nowhere, "on the globe"),
+    ],
+)
+def test_mutants_are_refused(folder, records, change, reason):
+    """Boxes that are shrunk, moved or invented, and groups that are split or too small, are noticed."""
+    rewrite(folder / "trajectories.parquet", change)
+
+    with pytest.raises(VerificationError, match=reason):
+        trajectories.verify(folder, records)
+
+
+def _bytes_of_no_column(path):
+    data = path.read_bytes()
+    columns = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:columns] + b"u000001" + data[columns:])
+
+
+def _metadata_of_a_column(path):
+    table = pq.read_table(path)
+    named = [field.with_metadata({"who": "u000001"}) for field in table.schema]
+    write_table(table.cast(pa.schema(named)), path, store_schema=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
-        _shrink_a_box,
-        _shorten_a_sample,
-        _drop_a_sample,
-        _smaller_size,
-        _split_a_group,
-        _add_a_sample,
-        _overlap,
-        _off_grid,
+        _bytes_of_no_column,
+        _metadata_of_a_column,
+        lambda path: write_table(pq.read_table(path), path, write_statistics=False),
     ],
 )
-def test_mutants_are_refused(folder, records, change):
-    """Boxes that are shrunk, moved or invented, and groups that are split or too small, are noticed."""
-    rewrite(folder / "trajectories.parquet", change)
+def test_nothing_hides_in_the_file(folder, records, change):
+    """What a reader of the table does not see is noticed, too, whatever the hashes of the audit file say."""
+    folder.with_name("out.audit.json").unlink()
+    change(folder / "trajectories.parquet")
 
-    with pytest.raises(VerificationError):
+    with pytest.raises(VerificationError, match=r"trajectories\.parquet"):
         trajectories.verify(folder, records)
 
 

@@ -10,7 +10,7 @@ import typer
 from flowveil import trajectories as paths
 from flowveil._charts import path_frontier_svg, path_frontier_text
 from flowveil._cli.options import WHOLE, AsJson, OverwriteFile, number, takes
-from flowveil._cli.terminal import print_json, progress
+from flowveil._cli.terminal import count, note, print_json, progress
 from flowveil._cli.trajectories import CutOptions, SampleOptions
 from flowveil._errors import InputError
 from flowveil._folder import check_file, private_file
@@ -59,6 +59,8 @@ def frontier(
     if output is not None:
         with private_file(output, overwrite=overwrite) as new:
             new.write_text(path_frontier_svg(curve.table, method), encoding="utf-8")
+    if empty := points - len(curve):
+        note(f"of {count(points, 'price')}, {empty:,} left out: no sample can be published at so low a price")
     if as_json:
         print_json(curve.table.to_pylist())
         return
@@ -72,4 +74,5 @@ def frontier(
         )
     typer.echo()
     typer.echo(path_frontier_text(curve.table))
-    typer.echo("Pick a point: --price PRICE, or --max-suppression SHARE, with flowveil trajectories anonymize.")
+    if len(curve):
+        typer.echo("Pick a point: --price PRICE, or --max-suppression SHARE, with flowveil trajectories anonymize.")

@@ -85,5 +85,5 @@ def show(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.3f}" if abs(value) < 100 else f"{value:,.0f}"
+        return f"{value:,.0f}" if value.is_integer() or abs(value) >= 100 else f"{value:,.3f}"
     return str(value)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from flowveil._arrays import BoolArray, FloatArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._matrices.release import NoisyRelease
     from flowveil._places import BoundingBox
     from flowveil._reading import Marginal
@@ -81,6 +81,7 @@ class _Cover:
     share: FloatArray  # of its size
     inside: BoolArray  # all of its trips lie in the query
     touched: BoolArray  # some of its trips may lie in the query
+    area: IntArray | None = None  # at a single place: the same number for boxes of the same area there
 
     def also(self, other: _Cover) -> _Cover:
         """Return how boxes lie in both of two queries at different places."""
@@ -88,7 +89,7 @@ class _Cover:
 
     def take(self, rows: list[int]) -> _Cover:
         """Return the entries of some rows, which may repeat."""
-        return _Cover(self.share[rows], self.inside[rows], self.touched[rows])
+        return _Cover(self.share[rows], self.inside[rows], self.touched[rows], np.array(rows, np.int64))
 
 
 def query_noisy(
@@ -119,19 +120,22 @@ def query_noisy(
             raise InputError(f"the release knows no {name}", f"it knows: {', '.join(known)}")
     everywhere = np.ones(len(written.counts), bool)
     cover = _Cover(everywhere.astype(np.float64), everywhere, everywhere)
+    at_places: list[_Cover] = []
     marginals = read_marginals(written.tables)
     by_marginals = bool(marginals)
     for side, ids in (("origin", origin_zones), ("destination", destination_zones)):
         if ids is not None:
             by_marginals |= bool(read_zone_weights(written.tables))
-            cover = cover.also(of_zones(written, side, parse_names(ids, f"{side}_zones")))
+            at_places.append(of_zones(written, side, parse_names(ids, f"{side}_zones")))
     if at is not None:
         cover = cover.also(_Cover(*of_keys(written, at)))
     for place, box in boxes.items():
         of_cells = CELLS in written.tables
         one = _of_cells(written, marginals, place, box) if of_cells else _of_areas(written, place, box)
+        at_places.append(one)
+    for one in at_places:
         cover = cover.also(one)
-    return _answer(written, cover, by_marginals=by_marginals)
+    return _answer(written, cover, at_places, by_marginals=by_marginals)
 
 
 def _listed(stops: Iterable[str | Iterable[float]] | None) -> list[str | Iterable[float]]:
@@ -141,7 +145,7 @@ def _listed(stops: Iterable[str | Iterable[float]] | None) -> list[str | Iterabl
     return list(stops or ())
 
 
-def _answer(release: NoisyRelease, cover: _Cover, *, by_marginals: bool) -> Answer:
+def _answer(release: NoisyRelease, cover: _Cover, at_places: Sequence[_Cover], *, by_marginals: bool) -> Answer:
     """Return the sum of the shares of all boxes, and what it can be at least and at most."""
 
     def total(share: FloatArray | BoolArray) -> tuple[float, float]:
@@ -157,7 +161,11 @@ def _answer(release: NoisyRelease, cover: _Cover, *, by_marginals: bool) -> Answ
     low = min(least - _CONFIDENCE * below, estimate - _CONFIDENCE * noise)
     high = max(most + _CONFIDENCE * above, estimate + _CONFIDENCE * noise)
     cut, trips = cover.touched & ~cover.inside, release.nonnegative.astype(np.float64)
-    uneven = unevenness(cover.share, cut, trips, clumping(release.tables, release.manifest)) if cut.any() else 0.0
+    uneven = 0.0
+    if cut.any():
+        clumped = clumping(release.tables, release.manifest)
+        ends = [(one.share, one.area) for one in at_places if one.area is not None]
+        uneven = unevenness(cover.share, cut, trips, variance(release.scales), clumped, ends)
     away = _CONFIDENCE * float(np.hypot(noise, uneven))
     return Answer(
         estimate=estimate,
@@ -200,7 +208,10 @@ def _of_cells(release: NoisyRelease, marginals: Mapping[str, Marginal], place: s
     begin, end = (np.where(abs(edge - np.rint(edge)) < _ROUNDING, np.rint(edge), edge) for edge in (begin, end))
     share = share_inside(marginals.get(place), low, high, begin, end)
     inside, touched = (begin <= low) & (high <= end), (begin < high) & (low < end)
-    return _Cover(share, np.asarray(inside.all(axis=1), bool), np.asarray(touched.all(axis=1), bool))
+    corners = [np.unique(corner @ (options["cells"] + 1, 1), return_inverse=True)[1] for corner in (low, high)]
+    area = corners[0] * (len(low) + 1) + corners[1]
+    number = np.unique(area, return_inverse=True)[1]
+    return _Cover(share, np.asarray(inside.all(axis=1), bool), np.asarray(touched.all(axis=1), bool), number)
 
 
 def _of_areas(release: NoisyRelease, place: str, box: BoundingBox) -> _Cover:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -26,6 +27,7 @@ from flowveil._matrices.workloads import (
     sanity_of,
 )
 from flowveil._options import parse_bbox, parse_whole
+from flowveil._places import read_districts
 from flowveil._reading import read_marginals, reconstruct_flows
 from flowveil._trips import reopen_trips
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from flowveil._matrices.points import Points
     from flowveil._matrices.release import NoisyRelease
     from flowveil._matrices.tiles import TileGrid
-    from flowveil._places import Zones, ZonesLike
+    from flowveil._places import Zones, ZonesLike, ZoneTable
     from flowveil._trips import Trips, TripsLike
 
 _ENDS = {("origin", "destination"): "both", ("origin",): "origin", ("destination",): "destination"}
@@ -110,7 +112,9 @@ def query_errors(
     if len(points.lengths) != 2 * len(places):
         raise InputError("the release has stops", "name their columns, two for each stop: --stops LON,LAT")
     found = _many(written, points, queries, seed)
-    return found if zones is None else found | {"your zones": _between(written, trips, zones)}
+    if zones is not None:
+        found["your zones"] = _between(written, trips, read_districts(zones, trips.mapping, columns))
+    return found
 
 
 def _many(written: NoisyRelease, points: Points, queries: int, seed: int) -> dict[str, dict[str, float | None]]:
@@ -142,11 +146,13 @@ def _own_pairs(written: NoisyRelease, trips: Trips, zones: ZonesLike | None) -> 
     return _errors(true, np.array(list(published.values())), int(points.counts.sum()))
 
 
-def _between(written: NoisyRelease, trips: Trips, zones: ZonesLike) -> dict[str, float | None]:
+def _between(written: NoisyRelease, trips: Trips, zones: ZoneTable) -> dict[str, float | None]:
     """Return the error of flows between zones of one's own."""
-    estimated = reconstruct_flows(written.files, zones).flows
+    table = zones.as_table()  # whose ids stand in zone_id, whatever the file calls them
+    trips = replace(trips, mapping={name: column for name, column in trips.mapping.items() if name != "zone_id"})
+    estimated = reconstruct_flows(written.files, table).flows
     told = _add_up(list(zip(*(texts(estimated[side]) for side in SIDES), strict=True)), estimated["trips"].to_numpy())
-    matrix = build_tile_matrix(trips, zones=zones, hierarchy="ward")
+    matrix = build_tile_matrix(trips, zones=table, hierarchy="ward")
     grid, points = cast("TileGrid", matrix.grid), matrix.points
     leaf = grid.ladder.leaf[points.cells]
     names = [cast("Zones", grid.places).table.ids[zone] for zone in grid.tree.key[leaf].ravel().astype(np.int64)]

@@ -14,7 +14,7 @@ from flowveil._places.places import AreaTable, BoundingBox, Places
 from flowveil._places.quadtree import Quadtree
 from flowveil._places.rectangles import UNIT, RectangleAreas, Rectangles, make_frame, tile_bounds, tile_points
 from flowveil._places.sensitive import Sensitive, read_sensitive
-from flowveil._places.zone_table import ZonesLike, ZoneTable, read_shapes, read_zones
+from flowveil._places.zone_table import ZonesLike, ZoneTable, read_districts, read_shapes, read_zones
 from flowveil._places.zones import Zones
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "path_of",
     "places_of_points",
     "plain",
+    "read_districts",
     "read_gazetteer",
     "read_sensitive",
     "read_shapes",

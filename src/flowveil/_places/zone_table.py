@@ -21,6 +21,7 @@ import shapely
 from flowveil._arrays import GeoFrame, is_geo_frame
 from flowveil._errors import InputError, UnknownNameError
 from flowveil._folder import parse_json, read_json, shape_from_geojson, shapes_from_wkb
+from flowveil._options import parse_columns
 from flowveil._places.geodesy import transform
 from flowveil._places.h3index import is_point
 from flowveil._places.map_files import find_shapes, is_map, read_map, shapes_from_text, split_layer
@@ -65,6 +66,13 @@ class ZoneTable:
         """Whether a zone covers ground."""
         return bool(has_outline(self.geometry).any())
 
+    def as_table(self) -> pa.Table:
+        """Return ids and places of the zones as a table that can be read again."""
+        shapes = [None if shape is None else shapely.to_wkb(shape) for shape in self.geometry]
+        return pa.table(
+            {"zone_id": self.ids, "lon": self.lon, "lat": self.lat, "geometry": pa.array(shapes, pa.binary())}
+        )
+
 
 def read_zones(
     source: ZonesLike,
@@ -100,7 +108,9 @@ def read_zones(
     lon, lat = _points(table, names, geometry)
     if not is_point(lon, lat)[np.isfinite(lon) & np.isfinite(lat)].all():
         raise InputError(
-            "a zone does not lie on the globe", "longitudes go from -180 to 180 and latitudes from -90 to 90 degrees"
+            "a zone does not lie on the globe",
+            "longitudes go from -180 to 180 and latitudes from -90 to 90 degrees; text in meters says its CRS as in"
+            " SRID=2154;POLYGON (...)",
         )
     return ZoneTable(
         ids=[str(texts[id_name][row]) for row in order],
@@ -112,6 +122,21 @@ def read_zones(
         name_typed=zone_name is not None,
         id_guessed=guessed,
     )
+
+
+def read_districts(zones: ZonesLike, mapped: Mapping[str, str], typed: str | Mapping[str, str] | None) -> ZoneTable:
+    """Read zones of a user's own that questions are about. Any column that tells them apart will do: ids label answers.
+
+    mapped: columns of the input, of which one may hold ids of these zones, if they are those of the release. typed:
+    columns that were given with the question; if ids are among them, the zones have that column.
+    """
+    ids = {"zone_id": mapped["zone_id"]} if mapped.get("zone_id") else None
+    try:
+        return read_zones(zones, columns=ids, any_id=True)
+    except UnknownNameError:
+        if "zone_id" in parse_columns(typed):
+            raise
+        return read_zones(zones, any_id=True)
 
 
 def _only_other(table: pa.Table, names: Mapping[str, str]) -> str | None:

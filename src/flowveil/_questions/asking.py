@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flowveil._folder import read_audit, read_files, remembered
-from flowveil._places import read_zones
-from flowveil._questions.compared import Wording, compare_facts
+from flowveil._places import read_districts
+from flowveil._questions.compared import YOURS, Wording, compare_facts
 from flowveil._questions.told import told_facts
 from flowveil._questions.truth import Truth
 from flowveil._trips import reopen_trips
@@ -41,6 +41,9 @@ def ask(
     files = read_files(release)
     story = remembered(read_audit(release))
     truth = Truth(reopen_trips(trips, story, columns, where), files.manifest["options"], story.zones, zones)
-    districts, rule = (read_zones(zones), "your zones") if zones is not None else truth.squares()
+    if zones is None:
+        districts, rule = truth.squares()
+    else:
+        districts, rule = read_districts(zones, truth.trips.mapping, columns), YOURS
     before, outside = truth.facts(districts)
     return compare_facts(before, told_facts(files, districts, truth), districts, rule, outside, _WORDING)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flowveil._places import ZoneTable
 
 TOP = 10
+YOURS = "your zones"  # what districts are that the user gave
 BINS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, np.inf)  # kilometers
 _LABELS = ("below 1", "1 to 2", "2 to 5", "5 to 10", "10 to 20", "20 to 50", "50 or more")
 _BARS = 12  # districts or pairs that a chart shows

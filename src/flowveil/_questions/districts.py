@@ -48,11 +48,3 @@ def _span(values: FloatArray, trips: IntArray) -> tuple[float, float]:
     reached = np.cumsum(trips[order])
     low, high = np.searchsorted(reached, [_TAIL * reached[-1], (1 - _TAIL) * reached[-1]])
     return float(values[order[low]]), float(values[order[min(high, len(order) - 1)]])
-
-
-def as_table(zones: ZoneTable) -> pa.Table:
-    """Return zones as a table that can be read again."""
-    shapes = [None if shape is None else shapely.to_wkb(shape) for shape in zones.geometry]
-    return pa.table(
-        {"zone_id": zones.ids, "lon": zones.lon, "lat": zones.lat, "geometry": pa.array(shapes, pa.binary())}
-    )

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from flowveil._errors import InputError
 from flowveil._folder import SAMPLES, TRAJECTORIES, Kind, read_audit, read_files, remembered
 from flowveil._options import parse_bbox, parse_timezone
-from flowveil._places import choose_places, meters_between, read_zones
-from flowveil._questions.compared import Facts, Wording, compare_facts
-from flowveil._questions.districts import as_table, make_squares
+from flowveil._places import choose_places, meters_between, read_districts
+from flowveil._questions.compared import YOURS, Facts, Wording, compare_facts
+from flowveil._questions.districts import make_squares
 from flowveil._trips import open_samples
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def ask_paths(
         raise InputError(
             "nobody was seen at two places in the box of the release", "give the input that it was made of"
         )
-    districts, rule = (read_zones(zones), "your zones") if zones is not None else _squares(true)
+    districts, rule = (read_districts(zones, {}, columns), YOURS) if zones is not None else _squares(true)
     if not districts.has_outlines:
         raise InputError("samples have coordinates, and the zones have no outlines", "give zones with outlines")
     before, outside = _facts(true, districts, clock)
@@ -132,7 +132,7 @@ def _squares(moves: _Moves) -> tuple[ZoneTable, str]:
 
 def _facts(moves: _Moves, districts: ZoneTable, clock: str) -> tuple[Facts, float]:
     """Return what is known of moves between districts, and which share of them has an end in none."""
-    places, many = choose_places(None, as_table(districts), "ward"), len(districts.ids)
+    places, many = choose_places(None, districts.as_table(), "ward"), len(districts.ids)
     row, column = (
         places.index(pa.array(end[0]), pa.array(end[1])).fill_null(many).to_numpy().astype(np.int64)
         for end in (moves.start, moves.end)

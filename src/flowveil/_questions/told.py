@@ -12,7 +12,6 @@ from flowveil._arrays import texts
 from flowveil._folder import SIDES, TOTAL
 from flowveil._places import Zones, choose_places
 from flowveil._questions.compared import Facts
-from flowveil._questions.districts import as_table
 from flowveil._questions.truth import between
 from flowveil._reading import reconstruct_flows, sample_trips
 
@@ -31,7 +30,7 @@ _HOUR, _DAY = 3600, 24  # seconds, hours
 
 def told_facts(files: Files, districts: ZoneTable, truth: Truth) -> Facts:
     """Return what a release tells of trips between districts: estimates, and lengths and hours of synthetic trips."""
-    table = as_table(districts)
+    table = districts.as_table()
     drawn = sample_trips(files, _DRAWN, _SEED)
     if "start_lon" in drawn.column_names:
         ends = [np.stack([drawn[f"{end}_{axis}"].to_numpy() for axis in ("lon", "lat")]) for end in ("start", "end")]

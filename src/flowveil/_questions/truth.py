@@ -17,7 +17,7 @@ from flowveil._flows import build_flows, make_request
 from flowveil._options import parse_bbox
 from flowveil._places import NodeAreas, Zones, choose_places, meters_between
 from flowveil._questions.compared import Facts
-from flowveil._questions.districts import as_table, make_squares
+from flowveil._questions.districts import make_squares
 from flowveil._times import HOUR_OF_DAY, parse_steps
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Truth:
 
     def _of_points(self, districts: ZoneTable) -> tuple[Facts, float]:
         """Return facts of trips with coordinates."""
-        places = choose_places(None, as_table(districts), "ward")
+        places = choose_places(None, districts.as_table(), "ward")
         bbox = self.options.get("bbox")
         request = make_request(self.trips, places, None, None, None if bbox is None else parse_bbox(bbox))
         steps = parse_steps(HOUR_OF_DAY, self.options.get("timezone")) if self.timed else None
@@ -129,6 +129,8 @@ class Truth:
         areas = NodeAreas(flows.places, tree)
         number = {zone: row for row, zone in enumerate(districts.ids)}
         members = areas.describe(leaves).members or []
+        if districts.id_guessed is not None:  # numbers of rows, say, which mean other zones
+            number = {}
         found = np.array([number.get(own[0], -1) if own else -1 for own in members], np.int64)
         if not (found >= 0).any() and districts.has_outlines:
             lon, lat = areas.centers(leaves)

@@ -17,9 +17,9 @@ from flowveil._noise import variance
 from flowveil._reading.marginals import read_marginals, read_zone_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from flowveil._arrays import BoolArray, FloatArray
+    from flowveil._arrays import BoolArray, FloatArray, IntArray
     from flowveil._folder import Manifest
 
 # Neighbors tell about spaces as large as two boxes, a question is about the inside of one, which is more uneven. Chosen
@@ -48,16 +48,32 @@ def clumping(tables: Mapping[str, pa.Table], manifest: Manifest) -> float:
     return float(np.clip(_INSIDE * clumped / all_pairs, 0, 1)) if all_pairs > 0 else 1.0
 
 
-def unevenness(share: FloatArray, cut: BoolArray, trips: FloatArray, clumped: float) -> float:
+def unevenness(
+    share: FloatArray,
+    cut: BoolArray,
+    trips: FloatArray,
+    noise: FloatArray,
+    clumped: float,
+    places: Sequence[tuple[FloatArray, IntArray]] = (),
+) -> float:
     """Return by how much an answer may be off (standard deviation) because trips lie unevenly inside boxes.
 
     share: of each box that lies in the question. cut: boxes that lie in it only in part. trips: how many each holds,
-    none negative. People ask where trips are, so that a small part of a box may hold a clump of it: the last term.
+    none negative; noise: the variance of that. places: at each place asked about, the share of each box that lies in
+    the question there, and a number of its area there, the same for boxes of the same area.
     """
     rest = 1 - share[cut]
     held = trips[cut]
-    uneven = share[cut] * rest * (held + clumped * held**2) + (clumped * rest * held) ** 2
-    return float(np.sqrt(np.maximum(uneven, 0).sum()))
+    squared = held**2 + noise[cut]  # a count of none may stand for some
+    # People ask where trips are, so that a small part of a box may hold a clump of it: the last term.
+    uneven = float((share[cut] * rest * (held + clumped * squared) + (clumped * rest) ** 2 * squared).sum())
+    for here, area in places:  # trips of all boxes of an area lie alike in it: they err together, not one by one
+        partly = np.flatnonzero(cut & (here > 0) & (here < 1))
+        together = np.bincount(area[partly], trips[partly] * share[partly] / here[partly])
+        part = np.zeros(len(together))
+        part[area[partly]] = here[partly]
+        uneven += clumped * float((part * (1 - part) * together**2).sum())
+    return float(np.sqrt(max(uneven, 0.0)))
 
 
 def _of_boxes(tables: Mapping[str, pa.Table], manifest: Manifest) -> tuple[FloatArray, BoolArray]:

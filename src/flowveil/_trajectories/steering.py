@@ -17,6 +17,7 @@ DEFAULT_SUPPRESSION = 0.10
 _LEAST_PRICE, _LARGEST_PRICE = 1e-6, 1e6
 _START = 0.25  # the price that a search starts with
 _STEEP = 4.0  # beyond this price, steps are long
+_NEAR = 1.1  # prices so near to each other have nothing of interest between them
 _HALVINGS = 3  # of the interval in which groups are formed again; within the last one they stay
 _FURTHER = (1.0, 1.05)  # prices that are tried with exchanges, which seldom keep less: else groups stay as they grew
 _WHOLE = 1e-9  # shares of rows are compared as whole rows
@@ -133,21 +134,30 @@ class _Search:
         return best
 
     def _bracket(self, form: Callable[..., Outcome]) -> tuple[Outcome | None, int | None]:
-        """Return an outcome that meets what is asked and a price beside it that does not, None where there is none."""
+        """Return an outcome that meets what is asked and a price beside it that does not, None where there is none.
+
+        A price may be too low for any sample. What is precise enough lies above it, below what is too coarse.
+        """
         good: Outcome | None = None
         bad: int | None = None
+        empty: int | None = None
         price = min(max(round(_START * self.chooser.unit), self.bottom + 1), self.top)
         while True:
             outcome = form(price)
             if self.meets(outcome):
                 good = outcome
-            else:
+            elif self.budget or outcome.grouping.groups:
                 bad = price
+            else:
+                empty = price
             if good is not None and bad is not None:
                 return good, bad
-            upward = self.budget == (good is None)
-            if not self.budget and not outcome.grouping.groups:
-                return None, bad  # too cheap for any sample, and what is dearer is too coarse
+            if bad is not None and empty is not None:
+                if bad <= empty * _NEAR:
+                    return None, bad
+                price = round((bad * empty) ** 0.5)
+                continue
+            upward = good is None if self.budget else bad is None
             if price == (self.top if upward else self.bottom) or (upward and outcome.kept == self.chooser.rows):
                 return good, bad
             factor = 2 if price < _STEEP * self.chooser.unit else 8

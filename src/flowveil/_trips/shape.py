@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from flowveil._trips.known_layouts import Layout
 
-_COMMAS = "replace(replace({0}, '.', ''), ',', '.')"
 _NAMED = 0.5  # share of the columns of a matrix that also name a row
 
 
@@ -65,7 +64,9 @@ def shape(source: engine.Source, layout: Layout, available: Sequence[str], readi
     derived = []
     for column in layout.derived:
         of = match_names(available, column.columns)
-        sql = column.sql.replace("{0}", _COMMAS) if layout is MATRIX and reading.decimal == "," else column.sql
+        sql = column.sql
+        if layout is MATRIX:
+            sql = f"floor({engine.number_sql('{0}', 'VARCHAR', reading.decimal)} + 0.5)"
         if column.name not in available:
             derived.append(replace(column, columns=tuple(of[name] for name in column.columns), sql=sql))
     return replace(source, derived=tuple(derived))

@@ -14,7 +14,7 @@ from flowveil._trips.columns import recognize
 from flowveil._trips.shape import choose_layout, shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
@@ -112,8 +112,18 @@ def read_trips(
         available = engine.column_names(opened)
     kept = engine.check_condition(opened, where)
     told = () if chosen is None else tuple(f"layout {chosen.name}: {note}" for note in chosen.notes)
-    notes = (*(opened.notes if isinstance(opened, engine.FileSource) else ()), *told)
+    notes = (*(opened.notes if isinstance(opened, engine.FileSource) else ()), *told, *_named_twice(opened, available))
     return Trips(opened, available, recognize(available, mapping, chosen), kept, mapping, reading, chosen, notes)
+
+
+def _named_twice(source: engine.Source, available: Sequence[str]) -> list[str]:
+    """Say which names a text file gives to several columns."""
+    if not isinstance(source, engine.FileSource) or source.format != "csv":
+        return []
+    return [
+        f"several columns are called {name.rpartition('_')[0]!r}: by this name the first is read; {name!r} is another"
+        for name in engine.named_anew(source.files[0], available)
+    ]
 
 
 def reopen_trips(

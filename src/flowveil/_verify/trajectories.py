@@ -137,8 +137,9 @@ def _check_edges(release: TrajectoryTables, boxes: Boxes) -> None:
     before = boxes.t0 if release.overlapping else boxes.t1
     if (boxes.t1 <= boxes.t0).any() or (boxes.t0[1:][later] < before[:-1][later]).any():
         raise broken("samples of a group overlap in time or are not in order")
-    if (boxes.lon[0] >= boxes.lon[1]).any() or (boxes.lat[0] >= boxes.lat[1]).any():
-        raise broken("a box is empty")
+    for (low, high), end in ((boxes.lon, 180), (boxes.lat, 90)):
+        if not ((-end <= low) & (low < high) & (high <= end)).all():
+            raise broken("a box is empty, or not on the globe")
     (meters, minutes), narrow = release.step, release.narrow
     step = minutes * _MINUTE
     if (boxes.t0 % step).any() or (boxes.t1 % step).any():

@@ -20,6 +20,7 @@ from flowveil._verify.description import check_description
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
 from flowveil._verify.options import parse_box
+from flowveil._verify.parquet import read_parquet
 from flowveil._verify.words import TRAJECTORIES_ABSENCE, trajectories_promise_in_words
 
 if TYPE_CHECKING:
@@ -168,26 +169,25 @@ def read_trajectory_tables(path: str | Path) -> TrajectoryTables:
         raise InputError(f"{str(path)!r} is not a complete release: there is no file {missing[0]}", _HINT)
     try:
         manifest = read_json(folder / MANIFEST)
-        table, private = pq.read_table(folder / TRAJECTORIES), pq.read_table(members)
+        private = pq.read_table(members)
         story = read_json(audit) if audit.is_file() else {}
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"the release {str(path)!r} cannot be read: {error}", _HINT) from None
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise InputError(f"{str(path)!r} is not a release of trajectories ({_FORMAT})", _HINT)
+    if {entry.name for entry in folder.iterdir()} - {REPORT} != {MANIFEST, TRAJECTORIES}:
+        raise broken(f"the folder holds other files than {TRAJECTORIES} and {MANIFEST}")
+    table = read_parquet(folder / TRAJECTORIES, _COLUMNS)
     release = TrajectoryTables(manifest, table, private, story if isinstance(story, dict) else {})
     try:
         _check_manifest(release)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise broken("the manifest is not complete") from None
-    _check_tables(folder, release)
+    _check_tables(release)
     return release
 
 
-def _check_tables(folder: Path, release: TrajectoryTables) -> None:
-    if {entry.name for entry in folder.iterdir()} - {REPORT} != {MANIFEST, TRAJECTORIES}:
-        raise broken(f"the folder holds other files than {TRAJECTORIES} and {MANIFEST}")
-    if not release.samples.schema.equals(_COLUMNS) or pq.read_schema(folder / TRAJECTORIES).metadata:
-        raise broken(f"{TRAJECTORIES} has other columns or metadata than it should")
+def _check_tables(release: TrajectoryTables) -> None:
     if any(column.null_count for column in release.samples.columns):
         raise broken(f"{TRAJECTORIES} has nulls")
     if not release.members.schema.equals(_MEMBERS_CUT if release.period else _MEMBER_COLUMNS):
