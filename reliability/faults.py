@@ -202,7 +202,7 @@ def _at_once(bench: Bench, _chosen: list[Command], _places: int) -> Iterator[Tri
             before, after, _ = bench.whole(command)
             folder = bench.begin(command)
             children = [start_child(command.arguments, folder) for _ in range(number)]
-            ended = [wait_child(child, folder) for child in children]
+            ended = [wait_child(child) for child in children]
             problem = next((what for each in ended if (what := known.told_well(each.told, each.code))), None)
             done = sum(each.code == 0 for each in ended)
             if problem is None and done != (number if "--overwrite" in command.arguments else 1):
@@ -230,7 +230,7 @@ def _changing(bench: Bench, _chosen: list[Command], places: int) -> Iterator[Tri
                 step += 1
                 kinds = (content, content[: len(content) // 2], content[:-7], b"", content[::-1])
                 (folder / source).write_bytes(kinds[(step + number) % len(kinds)])
-            ended = wait_child(child, folder)
+            ended = wait_child(child)
             problem = known.told_well(ended.told, ended.code)
             known.settle(folder)
             whole = {name: set(files) for name, files in after.items()}
