@@ -58,7 +58,7 @@ def read_samples(
         ).fetchall()
         users = con.execute('SELECT DISTINCT "user" FROM samples WHERE problem IS NULL ORDER BY "user"').fetchall()
         con.execute(
-            'CREATE TEMP TABLE ranks AS SELECT "user", rownumber_sql() OVER (ORDER BY "user") - 1 AS rank'
+            'CREATE TEMP TABLE ranks AS SELECT "user", row_number() OVER (ORDER BY "user") - 1 AS rank'
             ' FROM (SELECT DISTINCT "user" FROM samples WHERE problem IS NULL)'
         )
         rows = con.execute(

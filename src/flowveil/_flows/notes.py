@@ -9,7 +9,7 @@ from flowveil._engine import LESS_THAN_HALF
 from flowveil._errors import InputError
 from flowveil._options import shown
 from flowveil._places import Zones
-from flowveil._trips import LOOKS_COUNTED, ZONES, ends_note
+from flowveil._trips import IN_NO_ZONE, LOOKS_COUNTED, ZONES, ends_note
 
 if TYPE_CHECKING:
     from flowveil._engine import Aggregate, Request
@@ -126,6 +126,10 @@ def _extra_hint(counted: Aggregate, places: Places, trips: Trips) -> str | None:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
     if 2 * counted.dropped.get("no usable time", 0) > counted.rows:
         return f"times are read as 2024-05-27 19:45:00, or as --time-format '%d/%m/%Y %H:%M' says{_time_seen(trips)}"
+    if 2 * counted.dropped.get(IN_NO_ZONE, 0) > counted.rows:
+        return (
+            "are zones and trips of the same place, and is longitude first in both? areas of a map may also be missing"
+        )
     if counted.unknown_zones and isinstance(places, Zones):
         return places.hint_for(counted.unknown_zones)
     return None
