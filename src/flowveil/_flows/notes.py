@@ -130,9 +130,7 @@ def _extra_hint(counted: Aggregate, places: Places, trips: Trips) -> str | None:
         return (
             "are zones and trips of the same place, and is longitude first in both? areas of a map may also be missing"
         )
-    if counted.unknown_zones and isinstance(places, Zones):
-        return places.hint_for(counted.unknown_zones)
-    return None
+    return places.hint_for(counted.unknown_zones) if counted.unknown_zones and isinstance(places, Zones) else None
 
 
 def _time_seen(trips: Trips) -> str:
