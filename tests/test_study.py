@@ -163,7 +163,7 @@ def test_survives_a_kill(city_trips, tmp_path):
     assert all(path.stat().st_mtime_ns == moment for path, moment in kept.items())
     rows = pq.read_table(tmp_path / "out" / "study.parquet").to_pylist()
     assert len(rows) == 3
-    assert {row["status"] for row in rows} == {"done"}
+    assert {(row["status"], row["note"]) for row in rows} == {("done", "")}
 
 
 FIGURES = st.floats(0.01, 1e6)
