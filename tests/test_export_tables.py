@@ -17,6 +17,7 @@ import pyogrio
 import pytest
 import shapely
 from pyogrio.errors import DataLayerError
+from xlsxwriter.exceptions import FileCreateError
 
 import flowveil as fv
 from flowveil._cli.commands import run
@@ -257,7 +258,16 @@ def test_a_geopackage_on_a_full_disk(small, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
-def test_a_workbook_on_a_full_disk(small):
+def test_a_workbook_on_a_full_disk(small, monkeypatch):
     """It is an error of the disk, and the library has nothing more to say of it later."""
+    tables = read_tables(small.files)
     with pytest.raises(OSError, match="No space left"):
-        excel.write(read_tables(small.files), Path("/dev/full"))
+        excel.write(tables, Path("/dev/full"))
+
+    def fail(*_):
+        raise FileCreateError("No space left on device")
+
+    monkeypatch.setattr(excel, "_fill", fail)
+    with pytest.raises(fv.InputError, match="workbook cannot be written") as error:
+        excel.write(tables, Path("/dev/full"))
+    assert "TMPDIR" in error.value.hint

@@ -24,6 +24,7 @@ def write(tables: Tables, path: Path) -> int:
     """Write one sheet a table, without outlines, and a sheet `about`. Text is text, never a formula."""
     try:
         import xlsxwriter  # noqa: PLC0415  an extra
+        from xlsxwriter.exceptions import FileCreateError  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("Excel needs the package XlsxWriter", "pip install 'flowveil[export]'") from None
     sheets = {
@@ -38,10 +39,13 @@ def write(tables: Tables, path: Path) -> int:
     about = describe(tables.manifest)
     sheets["about"] = pa.table({"what": pa.array(list(about), pa.string()), "value": list(about.values())})
     packed = BytesIO()  # the library leaves a file that it cannot write half open, and complains of it later
-    with xlsxwriter.Workbook(packed, {"constant_memory": True, "in_memory": False}) as book:
-        bold = book.add_format({"bold": True})
-        for name, table in sheets.items():
-            _fill(book.add_worksheet(name), table, bold)
+    try:
+        with xlsxwriter.Workbook(packed, {"constant_memory": True, "in_memory": False}) as book:
+            bold = book.add_format({"bold": True})
+            for name, table in sheets.items():
+                _fill(book.add_worksheet(name), table, bold)
+    except FileCreateError as error:  # of its temporary files
+        raise InputError(f"the workbook cannot be written: {error}", "check that TMPDIR has room") from None
     path.write_bytes(packed.getbuffer())
     return int(tables.rows.num_rows)
 
