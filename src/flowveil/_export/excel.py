@@ -10,6 +10,7 @@ import pyarrow as pa
 from flowveil._errors import InputError
 from flowveil._export.about import describe
 from flowveil._export.comma_separated import plain_tables
+from flowveil._folder import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,10 @@ def write(tables: Tables, path: Path) -> int:
     sheets["about"] = pa.table({"what": pa.array(list(about), pa.string()), "value": list(about.values())})
     packed = BytesIO()  # the library leaves a file that it cannot write half open, and complains of it later
     try:
-        with xlsxwriter.Workbook(packed, {"constant_memory": True, "in_memory": False}) as book:
+        with (
+            scratch_folder() as room,
+            xlsxwriter.Workbook(packed, {"constant_memory": True, "tmpdir": str(room)}) as book,
+        ):
             bold = book.add_format({"bold": True})
             for name, table in sheets.items():
                 _fill(book.add_worksheet(name), table, bold)
