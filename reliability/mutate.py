@@ -8,7 +8,7 @@ One process imports flowveil and all tests once. For each mutant it forks: the c
 functions in the place of theirs, in the very function objects that others have imported, and runs the tests that touch
 the line, the quickest first, up to the first that fails. Of a compiled loop and of those that call it, the plain
 functions run in their place: what is compiled and kept on disk would be the program without the mistake. Tests marked
-slow run as well, but for those that take more than LONGEST_SECONDS of processor time. Mistakes
+slow run as well, but for those that take more than --longest seconds of processor time. Mistakes
 outside of functions need a program of their own. Programs that tests start find the mutated file, too, in a folder of
 links beside the unchanged ones. What was tried is kept in `.reliability`, by a hash of the function and the mistake.
 
@@ -47,7 +47,6 @@ from reliability.mutation.running import (
     HOUSE,
     KILLED,
     LEAST_SECONDS,
-    LONGEST_SECONDS,
     PATIENCE,
     ROOT,
     SURVIVED,
@@ -92,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--file", action="append", help="e.g. _problem/cube.py, or a room: _problem")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--seconds", type=float, default=8, help="of tests that a mutant has to survive")
+    parser.add_argument("--longest", type=float, default=4, help="of a test, while it is seen which lines it runs")
     parser.add_argument("--again", action="store_true", help="only those that survived, with the tests as they are now")
     parser.add_argument("--until", help="e.g. 21:30: start no mutant after that time of day")
     parser.add_argument("--all", action="store_true", help="print those that are killed, too")
@@ -163,12 +163,12 @@ class Server:
             by_file[item.path].append(item)
         seconds, touching = {}, defaultdict(list)
         for path, group in by_file.items():
-            text = f"{code} {LONGEST_SECONDS} {path.read_text()}"
+            text = f"{code} {self.options.longest} {path.read_text()}"
             known = TOUCHED / f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
             if not known.exists():
                 for old in TOUCHED.glob(f"{path.stem}-*.json"):
                     old.unlink()
-                in_child(partial(Tracer(self.all).follow, group, known), 1800)
+                in_child(partial(Tracer(self.all, self.options.longest).follow, group, known), 1800)
             if not known.exists():
                 raise SystemExit(f"{path.name} ends the process")
             for test, (spent, lines) in json.loads(known.read_text()).items():

@@ -21,6 +21,7 @@ from reliability.fuzzing.texts import parsers
 
 import flowveil as fv
 from flowveil._cli.commands import run
+from flowveil.synthetic import CITY_BBOX, City
 from tests.test_bad_input import TRIPS, ZONE_TRIPS, ZONES, csv
 
 
@@ -175,3 +176,21 @@ class TestRecount:
 
         with pytest.raises(Broken, match="counted in two flows"):
             recount(folder, ZONE_TRIPS.to_pandas(), self.HOW)
+
+    @pytest.mark.slow
+    def test_elsewhere_between_rectangles(self, tmp_path):
+        """Where an assignment says which flow counts a trip, flows to elsewhere are counted by it, too."""
+        how = {"grid": "quadtree:8000", "bbox": ",".join(map(str, CITY_BBOX)), "unit": "person_id", "k": 5}
+        trips = City(seed=1, persons=30).trips(400)
+        flows = fv.build_flows(trips, how["grid"], bbox=how["bbox"], hierarchy="lattice:1", unit="person_id")
+        fv.anonymize(flows, "glove-od", k=5, max_suppression=0.3, elsewhere=True).write(tmp_path / "out")
+        recount(tmp_path / "out", trips.to_pandas(), how)
+        table = pq.read_table(tmp_path / "out" / "flows.parquet")
+        ends, counts = (table[name].to_pylist() for name in ("destination", "trips"))
+        assert "elsewhere" in ends
+        more = [count + (end == "elsewhere") for count, end in zip(counts, ends, strict=True)]
+        place = table.column_names.index("trips")
+        pq.write_table(table.set_column(place, "trips", pa.array(more)), tmp_path / "out" / "flows.parquet")
+
+        with pytest.raises(Broken, match="the trips of a flow are wrong"):
+            recount(tmp_path / "out", trips.to_pandas(), how)

@@ -16,8 +16,10 @@ from flowveil import InputError, VerificationError
 from flowveil._cli.commands import run
 from flowveil._matrices import kernels
 from flowveil._matrices.area_workloads import answer_leaves, lay_grid
+from flowveil._matrices.boxes import Boxes
 from flowveil._matrices.consistency import reconcile
 from flowveil._matrices.ladder import make_ladder
+from flowveil._matrices.points import Points
 from flowveil._matrices.settling import non_negative
 from flowveil._matrices.tiles import make_tile_grid
 from flowveil._matrices.workloads import answer_boxes, make_workload, mre
@@ -349,6 +351,34 @@ def test_workloads(matrix):
             assert figures["empty"] == 0
     with pytest.raises(InputError, match="no size"):
         make_workload(matrix.points, "2%")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("size", ["random", "1%", "10%"])
+def test_mre_is_that_of_the_paper(seed, size):
+    """Equation 3: counts of boxes spread over their cells, each query summed cell by cell, errors over max(p, s)."""
+    chance = np.random.default_rng(seed)
+    true = chance.poisson(chance.uniform(0, 30, (12, 12)) ** 2 / 9)
+    low = np.array([(x, y) for x in (0, 3, 10) for y in (0, 7)])
+    high = np.array([(x, y) for x in (3, 10, 12) for y in (7, 12)])
+    noisy = chance.integers(-20, 900, len(low))
+    spread = np.zeros((12, 12))
+    for (a, b), (c, d), count in zip(low, high, noisy, strict=True):
+        spread[a:c, b:d] = count / ((c - a) * (d - b))
+    cells = np.argwhere(true > 0)
+    workload = make_workload(Points(cells, true[true > 0], (12, 12)), size, "uniform", 50, seed)
+    none = np.zeros(len(low), np.int64)
+
+    figures = mre(workload, answer_boxes(workload, Boxes(low, high, noisy, none, none, none)))
+
+    inside = [slice(a, c) for a, c in zip(workload.low[:, 0], workload.high[:, 0], strict=True)]
+    beside = [slice(b, d) for b, d in zip(workload.low[:, 1], workload.high[:, 1], strict=True)]
+    sums = [[plane[x, y].sum() for x, y in zip(inside, beside, strict=True)] for plane in (true, spread)]
+    least = 10 if size == "1%" else max(1, true.sum() / 1000)
+    errors = [abs(p - q) / max(p, least) for p, q in zip(*sums, strict=True)]
+    assert figures["mre"] == pytest.approx(100 * np.mean(errors))
+    assert figures["mae"] == pytest.approx(np.abs(np.subtract(*sums)).mean())
+    assert figures["empty"] == pytest.approx(np.mean([p == 0 for p in sums[0]]))
 
 
 @pytest.mark.slow

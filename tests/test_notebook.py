@@ -129,12 +129,6 @@ class TestDisplays:
             ("every flow has at least 5 persons",), 9, 1_000, where=f"name = '{self.HOSTILE}'"
         )._repr_html_()
 
-        paths = fv.trajectories.TrajectoryVerification(
-            ("every group has at least 2 users",), 3, 1_007, 0.25
-        )._repr_html_()
-
-        assert "3 groups of 1,007 users" in paths
-        assert "<li>every group has at least 2 users</li>" in paths
         assert "9 flows against 1,000 rows" in shown
         assert "<li>every flow has at least 5 persons</li>" in shown
         assert self.HOSTILE not in shown

@@ -6,8 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from flowveil._engine import one_session, spark_session
+from flowveil import trajectories
+from flowveil._engine import one_session, spark_session, spark_spread
 from flowveil._engine.spark_session import open_session
+from flowveil.synthetic import PHONES_BBOX, phones
 
 
 @pytest.fixture
@@ -66,3 +68,13 @@ def test_none_without_need(story):
         pass
 
     assert story == []
+
+
+@pytest.mark.slow
+def test_days_of_trajectories(story, monkeypatch):
+    """The blocks of all days are merged in one session."""
+    monkeypatch.setattr(spark_spread, "_do_at_once", lambda *_: {})  # what executors cannot do is done here
+    days = {"cut_into": "day", "step": "1km,30min", "blocks": 2, "engine": "spark"}
+    trajectories.anonymize(phones(12, samples=20, days=3), 2, bbox=PHONES_BBOX, **days)
+
+    assert story == ["start", "join", "join", "stop"]

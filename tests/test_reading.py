@@ -110,6 +110,10 @@ def test_other_endings(tmp_path, name, sign):
         ("1714552200000000", "unix-us"),
         ("1714552200000000000", None),
         ("20240501-0830", "%Y%m%d-%H%M"),
+        ("202405010830", "%Y%m%d%H%M"),
+        ("2024-05-01 08:30:00 UTC", None),
+        ("2024-05-01 10:30 +0200", None),
+        ("2024-05-01 8:30 AM", None),
     ],
 )
 def test_times(tmp_path, text, time_format):
@@ -132,6 +136,43 @@ def test_numbers_since_1970(kind):
     assert flows.matrices["time"][0].as_py().isoformat().startswith("2024-05-01T08:30")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["202405010830", "2024050108", "20240501", "2024-05-01 08:30 CEST", "2024-05-01 08:30 p. m.", "01/05/24 08:30"],
+)
+def test_times_that_are_not_guessed(text):
+    """Dates in digits are no seconds since 1970, and what stands behind a time is not overlooked."""
+    table = pa.table({"origin": ["a"], "destination": ["b"], "start_time": [text]})
+
+    with pytest.raises(fv.InputError, match="no usable time"):
+        fv.build_flows(table, zones=ZONES, time="1h")
+
+
+@pytest.mark.parametrize("where", [None, "clock > '07:00:00'"])
+def test_date_and_time_in_two_columns(tmp_path, where):
+    """They are read together, as they are written, whatever DuckDB takes a date for; a wrong name is an error."""
+    rows = "".join(f"a;b;0{day}/05/2024;0{5 + day}:30\n" for day in (1, 2, 3))
+    file = write(tmp_path / "trips.csv", f"origin;destination;day;clock\n{rows}")
+    trips = fv.read_trips(file, {"start_time": "day+clock"}, where, time_format="%d/%m/%Y %H:%M")
+
+    times = fv.build_flows(trips, zones=ZONES, time="1h").matrices["time"].to_pylist()
+
+    assert [f"{time:%m-%d %H}" for time in times] == ["05-01 06", "05-02 07", "05-03 08"][1 if where else 0 :]
+    with pytest.raises(fv.UnknownNameError, match="no column 'hour'"):
+        fv.read_trips(file, {"start_time": "day+hour"})
+
+
+def test_two_clocks():
+    """Times with an offset and times without are of one clock only if it is said which."""
+    times = ["2024-05-01T08:30:00Z", "2024-05-01T10:30:00"]
+    table = pa.table({"origin": ["a"] * 2, "destination": ["b"] * 2, "start_time": times})
+
+    with pytest.raises(fv.InputError, match="say how far from UTC they are, and others do not"):
+        fv.build_flows(table, zones=ZONES, time="1h")
+    flows = fv.build_flows(table, zones=ZONES, time="1h", timezone="Europe/Rome")
+    assert [f"{time:%H}" for time in flows.matrices["time"].to_pylist()] == ["08"]
+
+
 @pytest.mark.parametrize("bad", ["no percent", "%Q"])
 def test_bad_time_format(bad):
     """A format that means nothing is refused before a row is read."""
@@ -149,6 +190,66 @@ def test_decimal_comma():
     assert fv.build_flows(fv.read_trips(table, decimal=","), zones=ZONES).total == 1205
     with pytest.raises(fv.InputError, match="no sign of decimals ';'"):
         fv.read_trips(table, decimal=";")
+
+
+@pytest.mark.parametrize(
+    ("count", "decimal", "total"),
+    [
+        ("1.234", ",", 1237),
+        ("2.000", ".", 5),
+        ("1,234", ".", 1237),
+        ("1 234", ".", 1237),
+        ("1\u202f234", ",", 1237),
+        ("12'345,0", ",", 12348),
+    ],
+)
+def test_thousands(tmp_path, count, decimal, total):
+    """A sign between the digits of a count is read as it was said, and without a word nothing is guessed."""
+    for name, text in (
+        ("table", f"origin;destination;count\na;b;{count}\nb;a;3\n"),
+        ("matrix", f";a;b\na;0;{count}\nb;3;0\n"),
+    ):
+        file = write(tmp_path / f"{name}.csv", text)
+
+        with pytest.raises(fv.InputError, match="may be of thousands or of decimals"):
+            fv.build_flows(file, zones=ZONES)
+        assert fv.build_flows(fv.read_trips(file, decimal=decimal), zones=ZONES).total == total
+
+
+def test_decimals_of_a_matrix(tmp_path):
+    """Where a cell can only be one with decimals, others with three of them are too."""
+    file = write(tmp_path / "matrix.csv", ";a;b\na;0.25;12.345\nb;3;0\n")
+
+    assert fv.build_flows(file, zones=ZONES).total == 15
+
+
+def test_accents_of_their_own():
+    """Ids that look alike, one with accents as letters of their own, are told from each other in the hint."""
+    zones = pa.table({"zone_id": ["Saint-\u00c9tienne", "Lyon"], "lon": [4.39, 4.83], "lat": [45.43, 45.76]})
+    trips = pa.table({"origin": ["Saint-E\u0301tienne"], "destination": ["Lyon"]})
+
+    with pytest.raises(fv.InputError, match="unknown zone") as caught:
+        fv.build_flows(trips, zones=zones)
+    assert "accents as letters of their own" in caught.value.hint
+
+
+def test_columns_of_one_name(tmp_path):
+    """Of several columns that are called alike the first is read, which is said; what a file calls so is no such."""
+    file = write(tmp_path / "trips.csv", "origin,destination,Origin,count,count_1\na,b,b,3,9\n")
+
+    trips = fv.read_trips(file)
+
+    (note,) = trips.notes
+    assert note.startswith("several columns are called 'Origin'")
+    assert "'Origin_1' is another" in note
+    assert trips.columns["origin"] == "origin"
+
+
+def test_separator_for_spreadsheets(tmp_path):
+    """A first line that tells spreadsheets the separator is no header."""
+    file = write(tmp_path / "trips.csv", "sep=;\r\n" + (HEADER + ROW.format(time="2024-05-01")).replace("\n", "\r\n"))
+
+    assert fv.build_flows(file, "h3:7").total == 1
 
 
 def test_coordinates_of_another_crs(tmp_path):

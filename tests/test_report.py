@@ -208,7 +208,7 @@ class TestNumbers:
         ("sizes", "told"),
         [
             ([4, 4, 3], "The largest groups, 2 of 3, have 4 cabs each."),
-            ([5, 4, 3], "The largest of 3 groups has 5 cabs, who share 1 samples."),
+            ([5, 4, 3], "The largest of 3 groups has 5 cabs, who share 1 sample."),
         ],
     )
     def test_findings_of_groups(self, sizes, told):

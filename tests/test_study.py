@@ -11,9 +11,11 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import h3.api.basic_str as h3
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -24,6 +26,7 @@ from flowveil._charts import boxes_svg, lines_svg
 from flowveil._study.asking import parse_demands
 from flowveil._study.beside import agreement, count_orders, lay_beside
 from flowveil._study.folder import open_folder
+from flowveil._study.other_cells import measure_profile
 from flowveil._study.presets import Table, find_preset, preset_names, read_presets
 from flowveil._study.reproducing import run_preset
 from flowveil._study.results import write_results
@@ -160,7 +163,7 @@ def test_survives_a_kill(city_trips, tmp_path):
     assert all(path.stat().st_mtime_ns == moment for path, moment in kept.items())
     rows = pq.read_table(tmp_path / "out" / "study.parquet").to_pylist()
     assert len(rows) == 3
-    assert {row["status"] for row in rows} == {"done"}
+    assert {(row["status"], row["note"]) for row in rows} == {("done", "")}
 
 
 FIGURES = st.floats(0.01, 1e6)
@@ -219,6 +222,39 @@ def test_preset_runs_small(name, tmp_path):
         text = (tmp_path / "out" / f"{table.name}.md").read_text(encoding="utf-8")
         assert "Data here: " in text
         assert table.title in text
+
+
+@pytest.mark.slow
+def test_profiles_by_hand(flows):
+    """Trips of a pair of tiles after a release: each flow over it, divided by the pairs of tiles that it holds."""
+    rows = measure_profile(flows, {"method": "atg-dual", "k": 5, "max_suppression": 0.1, "ranks": [1]}, None)
+    sides = ((flows.origins, flows.origin), (flows.destinations, flows.destination))
+    ends = [[h3.int_to_str(int(tree.key[node])) for node in nodes] for tree, nodes in sides]
+    seen = [set(cells) for cells in ends]
+    trips = Counter()
+    for *pair, count in zip(*ends, flows.trips.tolist(), strict=True):
+        trips[tuple(pair)] += count
+    ((pair, _),) = trips.most_common(1)
+
+    assert len(rows) == 2
+    for row in rows:
+        own = flows.matrix == row["matrix"]
+        table = fv.anonymize(flows.part(row["matrix"]), "atg-dual", 5, max_suppression=0.1).flows.to_pylist()
+        spread = 0.0
+        for flow in table:
+            areas = [under(flow[side], cells) for side, cells in zip(("origin", "destination"), seen, strict=True)]
+            if all(cell in area for cell, area in zip(pair, areas, strict=True)):
+                spread += flow["trips"] / len(areas[0]) / len(areas[1])
+        assert row["reconstructed"] == pytest.approx(spread)
+        between = [(a, b) == pair for a, b in zip(*ends, strict=True)]
+        assert row["true"] == flows.trips[own & between].sum()
+
+
+def under(area, cells):
+    """Return the cells that an area of H3 holds."""
+    if area == "world":
+        return cells
+    return {cell for cell in cells if h3.cell_to_parent(cell, h3.get_resolution(area)) == area}
 
 
 def test_agreement_is_of_orders_and_ratios():

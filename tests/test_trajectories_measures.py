@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+import statistics
+from collections import Counter
 from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import shapely
 from benchmarks import plain_glove
 from hypothesis import given, settings
 
@@ -17,6 +21,7 @@ from flowveil import InputError, trajectories
 from flowveil._cli.commands import run
 from flowveil._trajectories.evaluation import LocalClock, measure
 from flowveil._trajectories.gaps import coarsen, nearest_others, tail_weight
+from flowveil._trajectories.glove import glove
 from flowveil._trajectories.utility import compare_tasks
 from flowveil.synthetic import PHONES_BBOX, phones
 from tests.trajectories import BBOX, from_points, small_sets
@@ -65,6 +70,10 @@ def test_tail_weight_of_known_distributions():
     assert tail_weight(-np.log(1 - share)) == pytest.approx(1.64, abs=0.01)
     assert tail_weight(1 / (1 - share)) == pytest.approx(14.2, abs=0.1)
     assert np.isnan(tail_weight(np.ones(5)))
+    drawn = np.random.default_rng(1).pareto(2, 301)
+    ordered, normal = sorted(drawn), statistics.NormalDist().inv_cdf  # of 301 values, quantiles are values
+    tail = (ordered[297] - ordered[150]) / (ordered[225] - ordered[150])
+    assert tail_weight(drawn) == pytest.approx(tail * normal(0.75) / normal(0.99), rel=1e-3)
 
 
 def test_coarser_grid_counts_once():
@@ -132,6 +141,70 @@ def test_tasks_by_hand():
     assert compare_tasks(still, still)["hull"] == 1
     assert np.isnan(compare_tasks(still, day)["travel"])
     assert np.isnan(compare_tasks(still, day)["work"])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tasks_of_random_walks(seed):
+    """Center, home, work, travel, gyration and hull of two random trajectories, by plain Python and shapely."""
+    chance = np.random.default_rng(seed)
+    sides = []
+    for _ in range(2):
+        minutes = np.sort(chance.integers(0, 3 * 24 * 60, 25))
+        places = chance.integers(0, 4, (25, 2)) * 500 + chance.integers(0, 2)
+        sides.append(np.column_stack([minutes, places]).astype(float))
+
+    found = compare_tasks(*sides)
+
+    def most_seen(rows, hours):
+        seen = Counter((x, y) for minute, x, y in rows if minute // 60 % 24 in hours)
+        often = max(seen.values(), default=0)
+        return min((place for place, times in seen.items() if times == often), default=None)
+
+    centers = [(statistics.mean(rows[:, 1]), statistics.mean(rows[:, 2])) for rows in sides]
+    assert found["center"] == pytest.approx(math.dist(*centers))
+    for name, hours in (("home", [*range(6), 22, 23]), ("work", range(9, 17))):
+        places = [most_seen(rows, hours) for rows in sides]
+        assert found[name] == pytest.approx(math.dist(*places) if all(places) else math.nan, nan_ok=True)
+    ways = [sum(math.dist(a, b) for a, b in itertools.pairwise(rows[:, 1:])) for rows in sides]
+    assert found["travel"] == pytest.approx(ways[1] / ways[0])
+    turns = [
+        math.sqrt(statistics.mean(math.dist(place, center) ** 2 for place in rows[:, 1:]))
+        for rows, center in zip(sides, centers, strict=True)
+    ]
+    assert found["gyration"] == pytest.approx(turns[1] / turns[0])
+    hulls = [shapely.MultiPoint(rows[:, 1:]).convex_hull.area for rows in sides]
+    assert found["hull"] == pytest.approx(hulls[1] / hulls[0])
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(small_sets().filter(lambda users: len(users) > 3))
+def test_accuracy_by_plain_loops(users):
+    """Extent, duration and errors of samples: every user's sample beside the box of the group that holds it."""
+    data = from_points(users)
+    groups = glove(data, 2).groups
+    group_of = np.full(len(users), -1)
+    for number, group in enumerate(groups):
+        group_of[list(group.members)] = number
+    found = measure(data, [group.samples for group in groups], group_of, 2)
+    extent, duration, away, late, kept = [], [], [], [], 0
+    for user, number in enumerate(group_of.tolist()):
+        boxes = [] if number < 0 else groups[number].samples.T.tolist()
+        extent += [max(x1 - x0, y1 - y0) * 100 for _, _, x0, x1, y0, y1 in boxes]
+        duration += [t1 - t0 for t0, t1, *_ in boxes]
+        for t, x, y in sorted(set(users[user])):
+            holding = [b for b in boxes if b[0] <= t < b[1] and b[2] <= x < b[3] and b[4] <= y < b[5]]
+            if holding:
+                t0, t1, x0, x1, y0, y1 = min(holding, key=lambda b: b[1] - b[0])
+                away.append(100 * math.dist((x + 0.5, y + 0.5), ((x0 + x1) / 2, (y0 + y1) / 2)))
+                late.append(abs(t + 0.5 - (t0 + t1) / 2))
+                kept += 1
+
+    assert sorted(found.extent) == pytest.approx(sorted(extent))
+    assert sorted(found.duration) == pytest.approx(sorted(duration))
+    assert sorted(found.position_error) == pytest.approx(sorted(away))
+    assert sorted(found.time_error) == pytest.approx(sorted(late))
+    assert found.counts["suppressed"] == pytest.approx(1 - kept / len(data.t))
 
 
 def test_nights_follow_the_clock():

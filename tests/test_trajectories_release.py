@@ -440,3 +440,11 @@ def test_nothing_is_made_of_wrong_groups(records):
     for message, group in wrong.items():
         with pytest.raises(PromiseError, match=message):
             make_release(data, Grouping([group, *others]), "glove", {}, K)
+
+
+def test_verified_paths_in_a_notebook():
+    """What was checked is a list, with how many groups and users it is about."""
+    shown = trajectories.TrajectoryVerification(("every group has at least 2 users",), 3, 1_007, 0.25)._repr_html_()
+
+    assert "3 groups of 1,007 users" in shown
+    assert "<li>every group has at least 2 users</li>" in shown

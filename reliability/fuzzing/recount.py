@@ -94,6 +94,10 @@ class Recount:
             self._check_flow(place, taken == place)
         for place in np.flatnonzero(is_total):
             self._check_flow(place, inside[place])
+        if self.assignment is not None:  # which says of trips to elsewhere, too, which flow reports them
+            for place in np.flatnonzero(is_rest):
+                self._check_flow(place, taken == place)
+            taken = np.where(np.isin(taken, np.flatnonzero(is_rest)), -1, taken)
         self._check_totals(inside, np.flatnonzero(is_total), np.flatnonzero(~is_total & ~is_rest))
         if is_rest.any() and self.assignment is None:
             self._check_elsewhere(taken, np.flatnonzero(is_rest))
@@ -118,12 +122,11 @@ class Recount:
         """Return which trips lie in which flow, by areas, times and groups."""
         inside = np.zeros((len(self.flows), len(self.trips)), bool)
         for place, flow in enumerate(self.flows.to_dict("records")):
-            if regular[place]:
-                inside[place] = (
-                    self._in_matrix(flow)
-                    & self.ends[0].inside(flow["origin"])
-                    & self.ends[1].inside(flow["destination"])
-                )
+            if regular[place] or self.assignment is not None:
+                inside[place] = self._in_matrix(flow)
+                for side, name in enumerate(("origin", "destination")):
+                    if flow[name] != ELSEWHERE:
+                        inside[place] &= self.ends[side].inside(flow[name])
         return inside
 
     def _in_matrix(self, flow: dict) -> np.ndarray:

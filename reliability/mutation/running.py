@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "src" / "flowveil"
 PATIENCE = 4  # times what a test takes on the program as it is, of processor time
 LEAST_SECONDS = 3.0
-LONGEST_SECONDS = 4.0  # of processor time: what a test may take to be run at all, with its lines being followed
 MEMORY = 6 << 30  # more than the server has
 KILLED, TIMEOUT, CRASH, SURVIVED, UNTOUCHED = "killed", "timeout", "crash", "survived", "untouched"
 ENDS = {0: SURVIVED, 1: KILLED} | dict.fromkeys((-signal.SIGPROF, -signal.SIGALRM, -signal.SIGKILL), TIMEOUT)

@@ -204,12 +204,13 @@ def test_tallies_add_up():
     parts = [Tally(3, unknown_zones={"a"}), Tally(4, inside=2, inside_swapped=3), Tally(5, decimal_comma=True)]
     parts[0].problems["null unit"] = 2
     parts[1].problems["null unit"] = 1
+    parts[0].clocks, parts[2].clocks, parts[1].signs = {True}, {False}, {2}
 
     whole = Tally()
     for part in parts:
         whole.add(_read(_write(part)))
 
-    assert whole == Tally(12, {"null unit": 3}, {"a"}, 2, 3, decimal_comma=True)
+    assert whole == Tally(12, {"null unit": 3}, {"a"}, 2, 3, decimal_comma=True, signs={2}, clocks={True, False})
 
 
 def test_what_spark_cannot_read():

@@ -65,12 +65,17 @@ def _print_rows(rows: Sequence[Mapping[str, Json]]) -> None:
 
 def _print_meanings(figures: Mapping[str, Json]) -> None:
     for name, value in figures.items():
-        text = (
-            ", ".join(f"{part} {show(number)}" for part, number in value.items())
-            if isinstance(value, dict)
-            else show(value)
-        )
-        typer.echo(f"{name:18} {text:40} {MEANINGS[name]}".rstrip())
+        typer.echo(f"{name:18} {_in_a_line(value):40} {MEANINGS[name]}".rstrip())
+
+
+def _in_a_line(value: Json) -> str:
+    """Return a figure, or figures by name, which may hold figures by name themselves."""
+    if not isinstance(value, dict):
+        return show(value)
+    return ", ".join(
+        f"{part} ({_in_a_line(inner)})" if isinstance(inner, dict) else f"{part} {show(inner)}"
+        for part, inner in value.items()
+    )
 
 
 def print_errors(rows: Mapping[str, Json]) -> None:

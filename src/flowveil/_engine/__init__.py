@@ -2,6 +2,7 @@
 
 from flowveil._engine.aggregate import Aggregate, Labels
 from flowveil._engine.condition import Condition, check_condition, describe_input, without_errors
+from flowveil._engine.csv_files import named_anew
 from flowveil._engine.duckdb import column_names, first_rows
 from flowveil._engine.engines import DUCKDB, SPARK, check_engine, choose_spread, counting
 from flowveil._engine.keys import WEIGHT_UNIT
@@ -11,7 +12,7 @@ from flowveil._engine.named_points import read_points
 from flowveil._engine.node_pairs import Nodes, Tree
 from flowveil._engine.points import OUT_OF_GROUPS, OUT_OF_PERIOD, Division, PointCounts, count_points
 from flowveil._engine.reading import Reading, ReadingOptions, parse_reading
-from flowveil._engine.rows import LESS_THAN_HALF, Request
+from flowveil._engine.rows import LESS_THAN_HALF, Request, number_sql
 from flowveil._engine.samples import SAMPLE_COLUMNS, Samples, read_samples
 from flowveil._engine.scanning import scan
 from flowveil._engine.sorted_samples import SortedSamples, UserSamples, sort_samples
@@ -76,7 +77,9 @@ __all__ = [
     "fingerprint",
     "first_rows",
     "look_at_clock",
+    "named_anew",
     "names_any",
+    "number_sql",
     "one_session",
     "open_source",
     "parse_reading",

@@ -37,3 +37,5 @@ class Aggregate:
     swapped: bool  # exchanging longitude and latitude would make more rows usable
     decimal_comma: bool  # coordinates are written like 4,5
     visit_trips: CountArray | None = None  # with a unit: trips of each of `visit_person`
+    unclear_counts: bool = False  # whether the sign between digits of counts is of thousands was not said
+    two_clocks: bool = False  # some times are in UTC, and others as a local clock shows them

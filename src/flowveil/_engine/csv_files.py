@@ -6,13 +6,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # DuckDB guesses separator and types. It may not guess comments or lines to skip: it would leave out trips in silence.
-_OPTIONS = "header = true, union_by_name = true, skip = 0, comment = '', quote = '\"'"
+_OPTIONS = "header = true, union_by_name = true, comment = '', quote = '\"'"
+_SEPARATOR = re.compile(rb"(\xef\xbb\xbf)?sep=.\r?\n", re.IGNORECASE)  # a line for spreadsheets, before the header
 _PEEK = 1 << 16  # bytes of the beginning and of the end of a file
 _PACKED = {".gz", ".zst"}
+_NUMBERED = re.compile(r"(.+)_[0-9]+")
 
 
 def csv_options(paths: Iterable[str]) -> str:
@@ -22,9 +26,23 @@ def csv_options(paths: Iterable[str]) -> str:
     strict; it then still refuses lines with too many values.
     """
     ends = [_ends(Path(path)) for path in paths if Path(path).suffix.lower() not in _PACKED]
+    told = bool(ends) and all(_SEPARATOR.match(start) for start, _ in ends)
+    options = f"{_OPTIONS}, skip = {int(told)}"
     if any(_is_mixed(start) or _is_mixed(start + end) for start, end in ends):
-        return f"{_OPTIONS}, strict_mode = false"
-    return _OPTIONS
+        return f"{options}, strict_mode = false"
+    return options
+
+
+def named_anew(path: str, names: Iterable[str]) -> list[str]:
+    """Return the columns that DuckDB gave a name, since one before them is called so: NAME_1 that no file has."""
+    there = list(names)
+    known = {name.casefold() for name in there}
+    numbered = [name for name in there if (found := _NUMBERED.fullmatch(name)) and found[1].casefold() in known]
+    if not numbered:
+        return []
+    with pa.input_stream(path, compression="detect") as file:
+        start = file.read(_PEEK).decode(errors="replace")
+    return [name for name in numbered if name not in start]
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:

@@ -42,6 +42,8 @@ class Tally:
     inside: int = 0  # rows with both ends in the box
     inside_swapped: int = 0  # if longitude and latitude were exchanged
     decimal_comma: bool = False
+    signs: set[int] = field(default_factory=set)  # between digits of counts
+    clocks: set[bool] = field(default_factory=set)  # whether times of usable rows are in UTC: true, false, or both
 
     def add(self, other: Tally) -> None:
         """Add what was seen elsewhere."""
@@ -51,6 +53,8 @@ class Tally:
         self.inside += other.inside
         self.inside_swapped += other.inside_swapped
         self.decimal_comma |= other.decimal_comma
+        self.signs |= other.signs
+        self.clocks |= other.clocks
 
 
 def key_columns(request: Request) -> list[str]:
@@ -105,7 +109,7 @@ def _sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     if request.unit:
         columns.append("unit AS person")
     if request.count:
-        columns.append("TRY_CAST(count AS BIGINT) AS trips")
+        columns += ["TRY_CAST(count AS BIGINT) AS trips", "signs"]
     if request.weight:
         columns.append(f"TRY_CAST(round(weight * {WEIGHT_UNIT}) AS BIGINT) AS weight")
     if request.time:
@@ -134,6 +138,7 @@ def _key(rows: pa.RecordBatch, request: Request, index: Index, step: Index | Non
     }
     if request.time and step is not None:
         columns["time"] = step(rows["time"], rows["aware"])
+        tally.clocks = {bool(aware) for aware in pc.unique(rows["aware"]).to_pylist()}
     schema = key_schema(request)
     keyed = pa.record_batch([columns[name] if name in columns else rows[name] for name in schema.names], schema=schema)
     known = pc.and_(columns["origin"].is_valid(), columns["destination"].is_valid())
@@ -156,6 +161,8 @@ def _look(rows: pa.RecordBatch, request: Request) -> Tally:
         tally.inside = _count_true(rows["inside"])
         tally.inside_swapped = _count_true(rows["inside_swapped"])
         tally.decimal_comma = _count_true(rows["decimal_comma"]) > 0
+    if request.count:
+        tally.signs = set(whole_numbers(pc.unique(rows["signs"])))
     return tally
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from flowveil._engine.duckdb import relation, types
 from flowveil._engine.projected import degrees_sql
 from flowveil._engine.reading import Reading
-from flowveil._engine.shaping import identifier
+from flowveil._engine.shaping import VALUE as CELL
+from flowveil._engine.shaping import identifier, literal
 from flowveil._engine.times import time_sql, usable_sql
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ _BLANKS = "' ' || chr(9) || chr(10) || chr(13)"
 _NOTHING = "'null', 'none', 'nan', 'n/a', 'na', '<na>', '-'"  # how files write that there is no id
 _LONGEST_NOTHING = 4  # bytes of the longest of these
 _AS_WRITTEN = "flowveil as written"  # no column of an input is called so
-_THOUSANDS = "[-+]?[0-9]{1,3}([.][0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"  # as Europe writes numbers
+_BETWEEN = " '\u00a0\u202f\u2019"  # digits of thousands, beside the sign that is not that of decimals
+_GROUP = "[0-9][0-9][0-9]"  # no braces: the text is filled in where columns are computed
+_POINTS_OF_THOUSANDS = f"[1-9][0-9]?[0-9]?([.]{_GROUP})+"
+_MANY_SIGNS = f"[-+]?[0-9][0-9.,{_BETWEEN}]*[0-9]"
+NO_SIGN, OF_DECIMALS, OF_EITHER, OF_MORE = range(4)  # what a sign between digits of a count is
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,14 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     kind = types(con, request.source)
     written = {column: identifier(column) for column in named}
     if _is_csv(request):
-        made = {column.name for column in request.source.derived}
+        made = {column.name: column.columns for column in request.source.derived}
         as_text = {column: sql for column, sql in written.items() if column not in made}
-        if request.where and as_text:
-            as_text = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(as_text)}
-            table = _with_types(table, as_text, kind)
+        if request.where:
+            parts_of = [column for name in named for column in made.get(name, ()) if column in kind]
+            read = dict.fromkeys([*as_text, *parts_of])
+            copies = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(read)}
+            table = _with_types(table, copies, kind) if copies else table
+            as_text = {column: copies[column] for column in as_text}
             written |= as_text
         kind |= dict.fromkeys(as_text, "VARCHAR")
     reading = request.reading
@@ -90,7 +98,9 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
         parts.append(f"{_text(written[request.unit], kind[request.unit])} AS unit")
     for name, number_column in (("weight", request.weight), ("count", request.count)):
         if number_column:
-            parts.append(f"{_number(written[number_column], kind[number_column], reading.decimal)} AS {name}")
+            parts.append(f"{number_sql(written[number_column], kind[number_column], reading.decimal)} AS {name}")
+    if request.count:
+        parts.append(f"{_signs(request, written[request.count], kind[request.count])} AS signs")
     parts += _times(request, written, kind)
     parts += [f"{_text(written[column], kind[column])} AS by_{number}" for number, column in enumerate(request.by)]
     condition = f" WHERE ({request.where})" if request.where else ""
@@ -112,24 +122,49 @@ def _coordinates(request: Request, written: dict[str, str], kind: dict[str, str]
         raw = written[column]
         blank = _trimmed(raw) if kind[column] == "VARCHAR" else raw
         parts.append(f"({blank}) IS NULL AS null_{name}")
-        parts.append(f"{_number(blank, kind[column], reading.decimal, either=in_degrees)} AS {name}")
+        parts.append(f"{number_sql(blank, kind[column], reading.decimal, either=in_degrees)} AS {name}")
         commas += [_comma(blank)] if kind[column] == "VARCHAR" else []
     return [*parts, f"{' OR '.join(commas) or 'false'} AS decimal_comma"]
 
 
-def _number(value: str, kind: str, decimal: str | None, *, either: bool = False) -> str:
+def number_sql(value: str, kind: str, decimal: str | None, *, either: bool = False) -> str:
     """Return a number as a double, null where it is none.
 
     decimal: the sign before its decimals, if that was said. either: 4.5 and 4,5 are the same, as with degrees, which
     are below a thousand.
     """
     plain = f"TRY_CAST({value} AS DOUBLE)"
-    if kind != "VARCHAR" or (decimal != "," and not either):
+    if kind != "VARCHAR" or (decimal is None and not either):
         return plain
-    if decimal == ",":
-        pointed = f"replace(replace({value}, '.', ''), ',', '.')"
-        return f"CASE WHEN regexp_full_match(trim({value}), '{_THOUSANDS}') THEN TRY_CAST({pointed} AS DOUBLE) END"
+    if decimal is not None:
+        between = f"{'.' if decimal == ',' else ','}{_BETWEEN}"
+        grouped = f"[-+]?[0-9][0-9]?[0-9]?([{between}]{_GROUP})+([{decimal}][0-9]+)?"
+        pattern, other = (f"{grouped}|[-+]?[0-9]+(,[0-9]+)?", "NULL") if decimal == "," else (grouped, plain)
+        bare = f"TRY_CAST(replace(translate(trim({value}), {literal(between)}, ''), ',', '.') AS DOUBLE)"
+        return f"CASE WHEN regexp_full_match(trim({value}), {literal(pattern)}) THEN {bare} ELSE {other} END"
     return f"coalesce({plain}, CASE WHEN {_comma(value)} THEN TRY_CAST(replace({value}, ',', '.') AS DOUBLE) END)"
+
+
+def _signs(request: Request, count: str, kind: str) -> str:
+    """Return what a sign between the digits of a count is: of decimals, of thousands or decimals, or of more than that.
+
+    Nothing is asked of numbers that were no text, of which a user said how they are written, or that a layout computes.
+    """
+    source = request.source
+    if source.wide is not None and _is_csv(request):
+        count = CELL
+    elif kind != "VARCHAR" or request.count in {column.name for column in source.derived}:
+        return str(NO_SIGN)
+    if request.reading.decimal is not None:
+        return str(NO_SIGN)
+    text = f"trim({count})"
+    return (
+        f"CASE WHEN NOT contains({count}, '.') AND TRY_CAST({count} AS DOUBLE) IS NOT NULL THEN {NO_SIGN}"
+        f" WHEN regexp_full_match({text}, {literal(_POINTS_OF_THOUSANDS)})"
+        f" THEN CASE WHEN TRY_CAST({count} AS DOUBLE) IS NULL THEN {OF_MORE} ELSE {OF_EITHER} END"
+        f" WHEN TRY_CAST({count} AS DOUBLE) IS NOT NULL THEN {OF_DECIMALS}"
+        f" WHEN regexp_full_match({text}, {literal(_MANY_SIGNS)}) THEN {OF_MORE} ELSE {NO_SIGN} END"
+    )
 
 
 def _comma(text: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from flowveil._engine.duckdb import connection, relation, types
 from flowveil._engine.projected import degrees_sql
 from flowveil._engine.reading import Reading
-from flowveil._engine.rows import _number, _person, _text, _trimmed, _with_types
+from flowveil._engine.rows import _person, _text, _trimmed, _with_types, number_sql
 from flowveil._engine.shaping import identifier
 from flowveil._engine.times import clock_error_sql, time_sql
 
@@ -140,7 +140,7 @@ def _rows_sql(
         if name in columns:
             of = kind[columns[name]]
             blank = _trimmed(written[columns[name]]) if of == "VARCHAR" else written[columns[name]]
-            parts.append(f"{_number(blank, of, reading.decimal, either=in_degrees)} AS {name}")
+            parts.append(f"{number_sql(blank, of, reading.decimal, either=in_degrees)} AS {name}")
     if "tower" in columns:
         parts.append(f"{text['tower']} AS tower")
     if "occupied" in columns:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flowveil._engine.rows import Request
 
 TALLY = "tally"  # column: null for a usable row; else what is to be said of rows that are not
+_SETS = ("unknown_zones", "signs", "clocks")  # of a tally: JSON has lists in their place
 _MEMORY = 400_000_000  # bytes of an executor, for rows on their way
 
 
@@ -85,10 +86,10 @@ def untold(batches: Iterable[pa.RecordBatch], schema: pa.Schema, tally: Tally) -
 
 
 def _write(tally: Tally) -> str:
-    return json.dumps(vars(tally) | {"unknown_zones": sorted(tally.unknown_zones)})
+    return json.dumps(vars(tally) | {name: sorted(vars(tally)[name]) for name in _SETS})
 
 
 def _read(text: str) -> Tally:
     told = json.loads(text)
-    problems, zones = Counter(told.pop("problems")), set(told.pop("unknown_zones"))
-    return Tally(**told, problems=problems, unknown_zones=zones)
+    sets = {name: set(told.pop(name)) for name in _SETS}
+    return Tally(**told | sets | {"problems": Counter(told["problems"])})

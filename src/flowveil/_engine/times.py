@@ -8,16 +8,21 @@ from flowveil._errors import InputError
 
 # Times beyond are clock errors, and time zones of different libraries disagree about them.
 _EARLIEST, _LATEST = "TIMESTAMP '1970-01-01'", "TIMESTAMP '2038-01-01'"
-_OFFSET = "[0-9]:[0-9].*([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)$"  # a time that says how far from UTC it is
+_DATE = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}"
+_CLOCK = "[0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]*)?)?"
+_LOCAL = f"{_DATE}(( +|T){_CLOCK})?"  # nothing else may follow: DuckDB reads 8:00 PM as eight in the morning
+_OFFSET = f"{_DATE}( +|T){_CLOCK} ?(UTC|GMT|[zZ]|[-+][0-9]{{2}}(:?[0-9]{{2}})?)"  # it says how far from UTC it is
 _IN_UTC = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")  # in microseconds and nanoseconds, as pandas writes them
 _NUMBERS = ("BIGINT", "INTEGER", "UBIGINT", "UINTEGER", "HUGEINT", "DOUBLE", "FLOAT", "DECIMAL")
-# A number is seconds, milliseconds, microseconds or nanoseconds since 1970: a clock after 1973 tells them apart.
-_SECONDS, _LARGEST = (1e8, 1e11), 1e18 * 4
-# Half a day and its letters are written by Americans, month first: nobody else is meant by 1/1/19 3:09 AM.
-_AMERICAN = "[0-9]{1,2}/[0-9]{1,2}/([0-9]{2}|[0-9]{4}),? [0-9]{1,2}:[0-9]{2}(:[0-9]{2})? ?[AaPp][Mm]"
-_AMERICAN_FORMATS = [
-    f"%m/%d/{year}{comma} %I:%M{seconds}{blank}%p"
-    for year in ("%y", "%Y")
+# A number is seconds, milliseconds, microseconds or nanoseconds since 1970: a clock from 1976 to 2032 tells them apart.
+# Numbers of ten and twelve digits that may be a date without signs, such as 2024050108, are none of these.
+_NUMBERS_OF = {"unix": (1e8, 1.97e9), "unix-ms": (2.1e11, 1e14), "unix-us": (1e14, 1e17), "unix-ns": (1e17, 4e18)}
+# Half a day and its letters: before them the year is first, or it is written by Americans, month first: nobody else is
+# meant by 1/1/19 3:09 AM.
+_HALVES = f"({_DATE}|[0-9]{{1,2}}/[0-9]{{1,2}}/([0-9]{{2}}|[0-9]{{4}})),? {_CLOCK} ?[AaPp][Mm]"
+_HALVES_FORMATS = [
+    f"{date}{comma} %I:%M{seconds}{blank}%p"
+    for date in ("%m/%d/%y", "%m/%d/%Y", "%Y-%m-%d", "%Y/%m/%d")
     for comma in ("", ",")
     for seconds in ("", ":%S")
     for blank in (" ", "")
@@ -34,16 +39,17 @@ def time_sql(text: str, value: str, kind: str, column: str, time_format: str | N
     if time_format is not None:
         return _formatted(text, time_format)
     if kind == "VARCHAR":
-        number = f"CASE WHEN regexp_full_match({text}, '{_DIGITS}') THEN TRY_CAST({text} AS DOUBLE) END"
-        aware = f"coalesce(regexp_matches({text}, '{_OFFSET}'), false)"
-        written = (
-            f"CASE WHEN {aware} THEN timezone('UTC', TRY_CAST({text} AS TIMESTAMPTZ))"
-            f" ELSE TRY_CAST({text} AS TIMESTAMP) END"
-        )
+        aware = f"coalesce(regexp_full_match({text}, '{_OFFSET}'), false)"
         is_number = f"coalesce(regexp_full_match({text}, '{_DIGITS}'), false)"
-        formats = ", ".join(literal(written_as) for written_as in _AMERICAN_FORMATS)
-        american = f"CASE WHEN regexp_full_match({text}, '{_AMERICAN}') THEN try_strptime({text}, [{formats}]) END"
-        return f"coalesce({american}, {written}, {_moment(number, text)})", f"{aware} OR {is_number}"
+        zone = f"regexp_replace(regexp_replace({text}, ' ?(UTC|GMT|[zZ])$', 'Z'), ' ([-+])', '\\1')"
+        formats = ", ".join(literal(written_as) for written_as in _HALVES_FORMATS)
+        moment = (
+            f"CASE WHEN regexp_full_match({text}, '{_LOCAL}') THEN TRY_CAST({text} AS TIMESTAMP)"
+            f" WHEN {aware} THEN timezone('UTC', TRY_CAST({zone} AS TIMESTAMPTZ))"
+            f" WHEN {is_number} THEN {_moment(f'TRY_CAST({text} AS DOUBLE)', text)}"
+            f" WHEN regexp_full_match({text}, '{_HALVES}') THEN try_strptime({text}, [{formats}]) END"
+        )
+        return moment, f"{aware} OR {is_number}"
     if kind in _IN_UTC:
         return f"timezone('UTC', TRY_CAST({value} AS TIMESTAMPTZ))", "true"
     if kind.startswith(("TIMESTAMP", "DATE")):
@@ -84,11 +90,10 @@ def clock_error_sql(microseconds: str) -> str:
 
 def _moment(number: str, whole: str) -> str:
     """Return the timestamp of a number since 1970, by how large it is."""
-    cases, (low, high) = [], _SECONDS
-    for unit in UNIX:
+    cases = []
+    for unit, (low, high) in _NUMBERS_OF.items():
         since = _since(number, f"TRY_CAST({whole} AS HUGEINT)", unit)
         cases.append(f"WHEN ({number}) >= {low!r} AND ({number}) < {high!r} THEN {since}")
-        low, high = high, high * 1e3 if high < _LARGEST / 1e4 else _LARGEST
     return f"CASE {' '.join(cases)} END"
 
 

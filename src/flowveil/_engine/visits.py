@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from flowveil._engine.aggregate import Aggregate, Labels
 from flowveil._engine.duckdb import make_room, streamed
 from flowveil._engine.keys import UNKNOWN, key_columns, key_schema
-from flowveil._engine.rows import BAD_WEIGHT, OUTSIDE
+from flowveil._engine.rows import BAD_WEIGHT, OF_DECIMALS, OF_EITHER, OF_MORE, OUTSIDE
 from flowveil._errors import InputError
 from flowveil._options import FLOW_COLUMN, FLOW_VISIT, check_memory
 
@@ -77,7 +77,7 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, 
     if dropped.pop(BAD_WEIGHT, 0):
         raise InputError(
             f"the weight column {request.weight!r} has values that are not numbers of people",
-            "weights are finite, not negative and at most 1e9; drop other rows with --where",
+            "weights are finite, not negative and at most 1e9 (for 1,5 say --decimal ,); drop others with --where",
         )
     entries, persons = _entries(con, request, memory)
     return Aggregate(
@@ -88,6 +88,8 @@ def read_visits(con: duckdb.DuckDBPyConnection, request: Request, tally: Tally, 
         outside_bbox=outside,
         unknown_zones=tuple(sorted(tally.unknown_zones)) if UNKNOWN in dropped else (),
         decimal_comma="not a number" in dropped and tally.decimal_comma,
+        unclear_counts=OF_MORE in tally.signs or (OF_EITHER in tally.signs and OF_DECIMALS not in tally.signs),
+        two_clocks=len(tally.clocks) > 1,
         swapped=not request.by_zone and bool(dropped or outside) and tally.inside_swapped > tally.inside,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,10 +37,12 @@ def write(tables: Tables, path: Path) -> int:
             )
     about = describe(tables.manifest)
     sheets["about"] = pa.table({"what": pa.array(list(about), pa.string()), "value": list(about.values())})
-    with xlsxwriter.Workbook(str(path), {"constant_memory": True, "in_memory": False}) as book:
+    packed = BytesIO()  # the library leaves a file that it cannot write half open, and complains of it later
+    with xlsxwriter.Workbook(packed, {"constant_memory": True, "in_memory": False}) as book:
         bold = book.add_format({"bold": True})
         for name, table in sheets.items():
             _fill(book.add_worksheet(name), table, bold)
+    path.write_bytes(packed.getbuffer())
     return int(tables.rows.num_rows)
 
 

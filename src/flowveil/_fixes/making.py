@@ -182,7 +182,10 @@ def _make(
         tables = [files.enter_context(TableFile(*pair)) for pair in zip(news, schemas, strict=False)]
         made = replace(_find_all(samples, rules, typed, targets[0], tables), assumed=list(source.assumed))
         if not made.trips:
-            raise InputError(f"the fixes hold no trip: {'; '.join(made.notes)}", "try another --rule, or larger gaps")
+            raise InputError(
+                f"the fixes hold no trip: {'; '.join(made.notes) or 'the input has no rows'}",
+                "try another --rule, or larger gaps",
+            )
         for table in tables:
             table.end(made.record())
     return made

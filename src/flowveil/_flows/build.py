@@ -151,12 +151,22 @@ def _count(
     """
     with rows as (counted, cluster):
         check_counted(counted, places, trips, most)
+        _check_clocks(counted, time[1], request.time)
         ends = grow_trees(places, counted)
         flows = assemble(places, counted, ends, time, request.by)
         k, k_weight = crowd
         if k is not None and cluster is not None:
             flows = replace(flows, people=count_crowds(cluster, counted, ends, k, k_weight))
     return flows, counted
+
+
+def _check_clocks(counted: Aggregate, steps: TimeSteps | None, column: str | None) -> None:
+    """Raise if some times are in UTC and others by a clock of which nobody said where it is."""
+    if counted.two_clocks and steps is not None and steps.timezone is None:
+        raise InputError(
+            f"some times of the column {column!r} say how far from UTC they are, and others do not",
+            "say whose clock the others are by, e.g. --timezone Europe/Rome, or choose some with --where",
+        )
 
 
 def _remember(typed: Provenance, trips: Trips, request: Request, counted: Aggregate, places: Places) -> Provenance:

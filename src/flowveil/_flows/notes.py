@@ -9,7 +9,7 @@ from flowveil._engine import LESS_THAN_HALF
 from flowveil._errors import InputError
 from flowveil._options import shown
 from flowveil._places import Zones
-from flowveil._trips import LOOKS_COUNTED, ZONES, ends_note
+from flowveil._trips import IN_NO_ZONE, LOOKS_COUNTED, ZONES, ends_note
 
 if TYPE_CHECKING:
     from flowveil._engine import Aggregate, Request
@@ -27,6 +27,12 @@ def check_counted(counted: Aggregate, places: Places, trips: Trips, most: float)
     """Raise if no trip can be used, or if more than a share `most` of the rows cannot."""
     if trips.where is not None and not counted.rows:
         raise InputError("no row fulfills the condition", "check --where, or leave it out")
+    if counted.unclear_counts:
+        raise InputError(
+            "counts have a sign between their digits that may be of thousands or of decimals, as in 1.234 or 1,234",
+            "say which sign decimals have: --decimal , reads 1.234 as a thousand and more, --decimal . reads 1,234 so;"
+            " blanks and apostrophes between thousands are read with either",
+        )
     if not len(counted.trips):
         why = "; ".join(_reasons(counted)) or "the input has no rows"
         raise InputError(f"no trip can be used: {why}", _hint(counted, places, trips))
@@ -120,9 +126,13 @@ def _extra_hint(counted: Aggregate, places: Places, trips: Trips) -> str | None:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
     if 2 * counted.dropped.get("no usable time", 0) > counted.rows:
         return f"times are read as 2024-05-27 19:45:00, or as --time-format '%d/%m/%Y %H:%M' says{_time_seen(trips)}"
-    if counted.unknown_zones and isinstance(places, Zones):
-        return places.hint_for(counted.unknown_zones)
-    return None
+    return _zones_hint(counted, places) if isinstance(places, Zones) else None
+
+
+def _zones_hint(counted: Aggregate, zones: Zones) -> str | None:
+    if 2 * counted.dropped.get(IN_NO_ZONE, 0) > counted.rows:
+        return "check that zones and trips lie in the same region, and that longitude is first in both"
+    return zones.hint_for(counted.unknown_zones) if counted.unknown_zones else None
 
 
 def _time_seen(trips: Trips) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from flowveil._trips import TripsLike
 
 _POINTS = 24
-_NOT_METRICS = ("population", "elsewhere", "totals", "matrices")  # groups of figures, each a table of its own
+_NOT_METRICS = ("population", "tight", "elsewhere", "totals", "matrices")  # groups of figures, each a table of its own
 _ERRORS = {
     "mre": "mean relative error, percent",
     "median": "median relative error, percent",

@@ -108,7 +108,9 @@ def read_zones(
     lon, lat = _points(table, names, geometry)
     if not is_point(lon, lat)[np.isfinite(lon) & np.isfinite(lat)].all():
         raise InputError(
-            "a zone does not lie on the globe", "longitudes go from -180 to 180 and latitudes from -90 to 90 degrees"
+            "a zone does not lie on the globe",
+            "longitudes go from -180 to 180 and latitudes from -90 to 90 degrees; text in meters says its CRS as in"
+            " SRID=2154;POLYGON (...)",
         )
     return ZoneTable(
         ids=[str(texts[id_name][row]) for row in order],

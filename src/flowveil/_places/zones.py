@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from functools import cached_property
 from itertools import pairwise
@@ -173,11 +174,13 @@ class Zones:
         return [*self._notes, *named, *outlines]
 
     def hint_for(self, unknown: Sequence[str]) -> str | None:
-        """Return a hint when unknown ids differ from known ones only by type or leading zeros."""
+        """Return a hint when unknown ids differ from known ones only by type, leading zeros or composed letters."""
         known = {_bare(zone): zone for zone in self.table.ids}
         for zone in unknown:
             if (match := known.get(_bare(zone))) is not None:
-                return f"zone {zone!r} of the trips looks like {match!r} of the zones: ids are compared as text"
+                letters = unicodedata.normalize("NFC", zone) == unicodedata.normalize("NFC", match)
+                why = "; one of them has accents as letters of their own (Unicode)" if letters else ""
+                return f"zone {zone!r} of the trips looks like {match!r} of the zones: ids are compared as text{why}"
         return None
 
     @cached_property
@@ -221,7 +224,7 @@ def _unite(parts: npt.NDArray[np.object_]) -> shapely.Geometry | None:
 
 
 def _bare(zone: str) -> str:
-    return zone.strip().removesuffix(".0").lstrip("0").casefold()
+    return unicodedata.normalize("NFKD", zone).strip().removesuffix(".0").lstrip("0").casefold()
 
 
 def _name_areas(trees: dict[str, IntArray]) -> tuple[list[str], list[KeyArray]]:

@@ -81,7 +81,8 @@ def _of_samples(scene: Scene, spans: Spans, users: str) -> list[str]:
     groups, first, samples = np.unique(spans.group, return_index=True, return_counts=True)
     sizes = scene.volume[first]
     largest = np.flatnonzero(sizes == sizes.max())
-    size, shared = f"{sizes[largest[0]]:,} {users}", f"{samples[largest[0]]:,} samples"
+    size, count = f"{sizes[largest[0]]:,} {users}", int(samples[largest[0]])
+    shared = f"{count:,} sample{'' if count == 1 else 's'}"
     if len(largest) == 1:
         sentence = f"The largest of {len(groups):,} groups has {size}, who share {shared}."
     else:

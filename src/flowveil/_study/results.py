@@ -56,7 +56,7 @@ class Study(DrawnTable):
 
 def write_results(folder: StudyFolder, rows: list[Row], reference: str | None) -> Study:
     """Write tables, a document and pictures, and return the study."""
-    result = Study(table_of(rows), reference)
+    result = Study(table_of([row | {"note": row.get("note", "")} for row in rows]), reference)
     folder.write_table(result.table, TABLE)
     folder.write_table(result.summary(), SUMMARY)
     head, *lines = mean_table(rows)

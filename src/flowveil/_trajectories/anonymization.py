@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack, cast
 
-from flowveil._engine import DUCKDB, check_engine, choose_spread
+from flowveil._engine import DUCKDB, check_engine, choose_spread, one_session
 from flowveil._errors import InputError, LossWarning, warn
 from flowveil._options import AUTO, parse_description
 from flowveil._processes import over_cores
@@ -145,7 +145,8 @@ def anonymize(
     if asked.method == GLOVE:
         check_blocks(trajectories, asked.k, asked.blocks, remote=engine != DUCKDB)
     entry = None if register is None else check_register(register, trajectories, said.get("period"))
-    grouping = _make_groups(trajectories, asked, choose_spread(engine, master), tell)
+    with one_session():  # for the blocks of all days
+        grouping = _make_groups(trajectories, asked, choose_spread(engine, master), tell)
     typed = asked.typed(
         max_extent=max_extent,
         max_duration=max_duration,
