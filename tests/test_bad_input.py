@@ -652,7 +652,7 @@ class TestReadBack:
 
         code = run(["evaluate", str(folder), "--against", source])
 
-        check_failure(capsys, code, "not complete")
+        check_failure(capsys, code, "the columns of flows.parquet are not")
 
     def test_unknown_way_to_count(self, release, capsys):
         """A way to count tiles that does not exist."""

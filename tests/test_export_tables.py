@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 from datetime import date
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -15,10 +16,14 @@ import pyarrow.parquet as pq
 import pyogrio
 import pytest
 import shapely
+from pyogrio.errors import DataLayerError
+from xlsxwriter.exceptions import FileCreateError
 
 import flowveil as fv
 from flowveil._cli.commands import run
+from flowveil._export import excel
 from flowveil._export.about import find_license, find_period
+from flowveil._export.tables import read_tables
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones
 
 SAID = {
@@ -227,3 +232,42 @@ def test_licenses(text, name, url):
     known = find_license(text)
 
     assert (known.title, known.name, known.url) == (text, name, url)
+
+
+@pytest.fixture
+def small():
+    """Return a release of one flow."""
+    ends = {"start_lon": 4.5, "start_lat": 50.3, "end_lon": 4.7, "end_lat": 50.4}
+    flows = fv.build_flows(pa.table({name: [value] * 6 for name, value in ends.items()}), "h3:5", hierarchy="h3")
+    return fv.anonymize(flows, "suppression", k=5)
+
+
+def test_a_geopackage_on_a_full_disk(small, tmp_path, monkeypatch, capsys):
+    """What the library says when it cannot write is an error with a hint, and nothing is left."""
+
+    def fail(*_, **__):
+        raise DataLayerError("no such table: gpkg_contents")
+
+    monkeypatch.setattr(pyogrio, "write_arrow", fail)
+    folder = small.write(tmp_path / "out")
+
+    assert run(["export", str(folder), "--to", "gpkg", "-o", str(tmp_path / "out.gpkg")]) == 2
+
+    assert "hint: check that the disk has room" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.audit.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_a_workbook_on_a_full_disk(small, monkeypatch):
+    """It is an error of the disk, and the library has nothing more to say of it later."""
+    tables = read_tables(small.files)
+    with pytest.raises(OSError, match="No space left"):
+        excel.write(tables, Path("/dev/full"))
+
+    def fail(*_):
+        raise FileCreateError("No space left on device")
+
+    monkeypatch.setattr(excel, "_fill", fail)
+    with pytest.raises(fv.InputError, match="workbook cannot be written") as error:
+        excel.write(tables, Path("/dev/full"))
+    assert "TMPDIR" in error.value.hint

@@ -264,6 +264,7 @@ def test_a_stream_verifies(stream, tmp_path):
     assert fv.verify(copied(stream, tmp_path, lambda _, flows: flows), zones=ZONES)
     answer = fv.query(stream, at=["sex=f"], origin_zones="a")
     assert answer.low <= answer.estimate <= answer.high
+    assert answer.meaning.endswith("Trips beyond 2 of a person in each step of time are in no number.")
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,20 @@ def test_times_that_are_not_guessed(text):
         fv.build_flows(table, zones=ZONES, time="1h")
 
 
+@pytest.mark.parametrize("where", [None, "clock > '07:00:00'"])
+def test_date_and_time_in_two_columns(tmp_path, where):
+    """They are read together, as they are written, whatever DuckDB takes a date for; a wrong name is an error."""
+    rows = "".join(f"a;b;0{day}/05/2024;0{5 + day}:30\n" for day in (1, 2, 3))
+    file = write(tmp_path / "trips.csv", f"origin;destination;day;clock\n{rows}")
+    trips = fv.read_trips(file, {"start_time": "day+clock"}, where, time_format="%d/%m/%Y %H:%M")
+
+    times = fv.build_flows(trips, zones=ZONES, time="1h").matrices["time"].to_pylist()
+
+    assert [f"{time:%m-%d %H}" for time in times] == ["05-01 06", "05-02 07", "05-03 08"][1 if where else 0 :]
+    with pytest.raises(fv.UnknownNameError, match="no column 'hour'"):
+        fv.read_trips(file, {"start_time": "day+hour"})
+
+
 def test_two_clocks():
     """Times with an offset and times without are of one clock only if it is said which."""
     times = ["2024-05-01T08:30:00Z", "2024-05-01T10:30:00"]

@@ -411,7 +411,7 @@ def test_times_as_text(tmp_path):
     path.write_text("origin,destination,start_time\n" + "\n".join(rows) + "\n")
     zones = pa.table({"zone_id": ["a", "b"], "lon": [1.0, 2.0], "lat": [1.0, 2.0]})
 
-    flows = fv.build_flows(path, zones=zones, time="hour-of-day", max_unusable=1)
+    flows = fv.build_flows(path, zones=zones, time="hour-of-day", timezone="UTC", max_unusable=1)
 
     assert flows.matrices["time"].to_pylist() == [6]
     assert flows.trips.tolist() == [9]

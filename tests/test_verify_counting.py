@@ -197,3 +197,13 @@ def test_a_person_has_one_weight_even_where_nothing_is_published() -> None:
 
     with pytest.raises(InputError, match="several weights"):
         persons.count(1)
+
+
+def test_a_bbox_between_all_centers_is_one_tile():
+    """Who publishes the whole of a tiny bbox does not say that it has no tile: trips were in one."""
+    bbox = (4.5, 50.3, 4.75, 50.5)
+
+    for resolution, tiles in ((3, 1), (4, 1), (5, 2)):
+        grid = h3grid.H3Grid(resolution, bbox=bbox)
+        assert grid._tiles_of_bbox() == tiles
+        assert Cells(resolution, binary=False, bbox=bbox).most_tiles_of_bbox() == tiles

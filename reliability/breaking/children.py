@@ -43,7 +43,7 @@ class Ended:
 def run_child(arguments: Sequence[str], folder: Path, fault: Fault = Fault()) -> Ended:
     """Run a command of flowveil in a child, in a folder, and return how it ended."""
     child = start_child(arguments, folder, fault)
-    return wait_child(child, folder)
+    return wait_child(child)
 
 
 def start_child(arguments: Sequence[str], folder: Path, fault: Fault = Fault()) -> int:
@@ -64,7 +64,7 @@ def start_child(arguments: Sequence[str], folder: Path, fault: Fault = Fault()) 
 def _command(arguments: list[str], folder: Path, fault: Fault) -> int:
     from flowveil._cli.commands import run
 
-    told = os.open(folder.with_name(f"told.{os.getpid()}"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    told = os.open(_told(os.getpid()), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(told, 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
@@ -89,10 +89,15 @@ def _command(arguments: list[str], folder: Path, fault: Fault) -> int:
     return code
 
 
-def wait_child(child: int, folder: Path) -> Ended:
+def _told(child: int) -> Path:
+    """Return where a child says what it has to say: not on the disk that it may fill."""
+    return Path(tempfile.gettempdir()) / f"flowveil-told.{child}"
+
+
+def wait_child(child: int) -> Ended:
     """Wait for a child."""
     status = os.waitpid(child, 0)[1]
-    path = folder.with_name(f"told.{child}")
+    path = _told(child)
     told = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     path.unlink(missing_ok=True)
     told, _, calls = told.rpartition("\ncalls ")

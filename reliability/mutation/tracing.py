@@ -30,6 +30,7 @@ class TooLong(BaseException):
 def _give_up(_: int, frame: types.FrameType | None) -> None:
     while frame is not None:
         if "/numba/" in frame.f_code.co_filename:  # what is half compiled would end the process later: in a moment
+            signal.setitimer(signal.ITIMER_PROF, 0.1)
             return
         frame = frame.f_back
     raise TooLong
@@ -63,7 +64,7 @@ class Tracer:
 
             @pytest.hookimpl(wrapper=True)
             def pytest_runtest_call(hook):  # noqa: N805  what tests share is made before
-                signal.setitimer(signal.ITIMER_PROF, self.longest, 0.1)  # again, as it may be caught
+                signal.setitimer(signal.ITIMER_PROF, self.longest)
                 try:
                     return (yield)
                 finally:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flowveil._cli.options import NUMBER, WHOLE, number
+from flowveil._folder import CELLS
 from flowveil._matrices import DEFAULT_CELLS
 from flowveil._options import parse_bound, parse_cells, parse_epsilon
 
@@ -83,8 +84,9 @@ def summary(release: NoisyRelease) -> str:
         if promise["max_trips_per_person"] is None
         else f"; trips that count of each: {promise['max_trips_per_person']:,}"
     )
+    counted = "boxes" if CELLS in release.tables else "flows"
     return (
-        f"{len(release.counts):,} boxes with noise, {int(release.counts.sum()):,} trips in all (noisy)\n"
+        f"{len(release.counts):,} {counted} with noise, {int(release.counts.sum()):,} trips in all (noisy)\n"
         f"epsilon = {promise['epsilon']:g}: {promise['neighbours']}{bound}\n"
         f"promise: {release.manifest['promise_text']}"
     )

@@ -188,7 +188,8 @@ def shape(con: duckdb.DuckDBPyConnection, source: Source) -> str:
 
 def relation(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[str] = ()) -> str:
     """Return SQL that reads the source. CSV columns in `text` are read as text: 007 is not 7, N/A is not an error."""
-    return shaped(_unshaped(con, source, text), source)
+    made = {column.name: column.columns for column in source.derived}
+    return shaped(_unshaped(con, source, {name for column in text for name in made.get(column, (column,))}), source)
 
 
 def _unshaped(con: duckdb.DuckDBPyConnection, source: Source, text: Collection[str]) -> str:
@@ -210,7 +211,7 @@ def _scan(source: FileSource, text: Collection[str]) -> str:
         return f"read_parquet({_names(source)}, union_by_name = true{more})"
     if source.wide is not None:
         return f"read_csv({_names(source)}, {csv_options(source.files)}, all_varchar = true)"
-    made = {column.name for column in source.derived} | ({FILENAME} if source.named else set())
+    made = {FILENAME} if source.named else set()
     if kinds := ", ".join(f"{literal(column)}: 'VARCHAR'" for column in sorted(set(text) - made)):
         more += f", types = {{{kinds}}}"
     return f"read_csv({_names(source)}, {csv_options(source.files)}{more})"

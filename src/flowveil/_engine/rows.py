@@ -79,11 +79,14 @@ def rows_sql(con: duckdb.DuckDBPyConnection, request: Request) -> str:
     kind = types(con, request.source)
     written = {column: identifier(column) for column in named}
     if _is_csv(request):
-        made = {column.name for column in request.source.derived}
+        made = {column.name: column.columns for column in request.source.derived}
         as_text = {column: sql for column, sql in written.items() if column not in made}
-        if request.where and as_text:
-            as_text = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(as_text)}
-            table = _with_types(table, as_text, kind)
+        if request.where:
+            parts_of = [column for name in named for column in made.get(name, ()) if column in kind]
+            read = dict.fromkeys([*as_text, *parts_of])
+            copies = {column: identifier(f"{_AS_WRITTEN} {number}") for number, column in enumerate(read)}
+            table = _with_types(table, copies, kind) if copies else table
+            as_text = {column: copies[column] for column in as_text}
             written |= as_text
         kind |= dict.fromkeys(as_text, "VARCHAR")
     reading = request.reading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow as pa
 from flowveil._errors import InputError
 from flowveil._export.about import describe
 from flowveil._export.comma_separated import plain_tables
+from flowveil._folder import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,7 @@ def write(tables: Tables, path: Path) -> int:
     """Write one sheet a table, without outlines, and a sheet `about`. Text is text, never a formula."""
     try:
         import xlsxwriter  # noqa: PLC0415  an extra
+        from xlsxwriter.exceptions import FileCreateError  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("Excel needs the package XlsxWriter", "pip install 'flowveil[export]'") from None
     sheets = {
@@ -36,10 +39,18 @@ def write(tables: Tables, path: Path) -> int:
             )
     about = describe(tables.manifest)
     sheets["about"] = pa.table({"what": pa.array(list(about), pa.string()), "value": list(about.values())})
-    with xlsxwriter.Workbook(str(path), {"constant_memory": True, "in_memory": False}) as book:
-        bold = book.add_format({"bold": True})
-        for name, table in sheets.items():
-            _fill(book.add_worksheet(name), table, bold)
+    packed = BytesIO()  # the library leaves a file that it cannot write half open, and complains of it later
+    try:
+        with (
+            scratch_folder() as room,
+            xlsxwriter.Workbook(packed, {"constant_memory": True, "tmpdir": str(room)}) as book,
+        ):
+            bold = book.add_format({"bold": True})
+            for name, table in sheets.items():
+                _fill(book.add_worksheet(name), table, bold)
+    except FileCreateError as error:  # of its temporary files
+        raise InputError(f"the workbook cannot be written: {error}", "check that TMPDIR has room") from None
+    path.write_bytes(packed.getbuffer())
     return int(tables.rows.num_rows)
 
 

@@ -22,6 +22,7 @@ def write(tables: Tables, path: Path) -> int:
     """Write the layers `areas` and `flows`, and the table `members`; what has no place has a null geometry."""
     try:
         import pyogrio  # noqa: PLC0415  an extra
+        from pyogrio.errors import DataLayerError, DataSourceError  # noqa: PLC0415  an extra
     except ImportError:
         raise InputError("a GeoPackage needs the package pyogrio", "pip install 'flowveil[export]'") from None
     tables.check_places()
@@ -34,19 +35,22 @@ def write(tables: Tables, path: Path) -> int:
     lines = [_line(center[origin], center[destination]) for origin, destination in ends]
     flows = tables.flows.append_column("geometry", _wkb(lines))
     named = path.with_name("layers.gpkg")  # GDAL warns about other endings
-    for name, table, kind in (("areas", layer, "MultiPolygon"), ("flows", flows, "LineString")):
-        pyogrio.write_arrow(
-            table.replace_schema_metadata(None),
-            named,
-            layer=name,
-            driver="GPKG",
-            geometry_name="geometry",
-            geometry_type=kind,
-            crs="EPSG:4326",
-            append=named.exists(),
-        )
-    if (members := tables.members) is not None:
-        pyogrio.write_arrow(members, named, layer="members", driver="GPKG", append=True)
+    try:
+        for name, table, kind in (("areas", layer, "MultiPolygon"), ("flows", flows, "LineString")):
+            pyogrio.write_arrow(
+                table.replace_schema_metadata(None),
+                named,
+                layer=name,
+                driver="GPKG",
+                geometry_name="geometry",
+                geometry_type=kind,
+                crs="EPSG:4326",
+                append=named.exists(),
+            )
+        if (members := tables.members) is not None:
+            pyogrio.write_arrow(members, named, layer="members", driver="GPKG", append=True)
+    except (DataLayerError, DataSourceError) as error:  # of a disk that is full it says what failed next
+        raise InputError(f"the GeoPackage cannot be written: {error}", "check that the disk has room") from None
     named.rename(path)
     return int(tables.flows.num_rows)
 

@@ -126,13 +126,13 @@ def _extra_hint(counted: Aggregate, places: Places, trips: Trips) -> str | None:
         return "longitude and latitude look exchanged: exchanging them makes more rows usable (see --columns)"
     if 2 * counted.dropped.get("no usable time", 0) > counted.rows:
         return f"times are read as 2024-05-27 19:45:00, or as --time-format '%d/%m/%Y %H:%M' says{_time_seen(trips)}"
+    return _zones_hint(counted, places) if isinstance(places, Zones) else None
+
+
+def _zones_hint(counted: Aggregate, zones: Zones) -> str | None:
     if 2 * counted.dropped.get(IN_NO_ZONE, 0) > counted.rows:
-        return (
-            "are zones and trips of the same place, and is longitude first in both? areas of a map may also be missing"
-        )
-    if counted.unknown_zones and isinstance(places, Zones):
-        return places.hint_for(counted.unknown_zones)
-    return None
+        return "check that zones and trips lie in the same region, and that longitude is first in both"
+    return zones.hint_for(counted.unknown_zones) if counted.unknown_zones else None
 
 
 def _time_seen(trips: Trips) -> str:

@@ -178,9 +178,19 @@ def _answer(release: NoisyRelease, cover: _Cover, at_places: Sequence[_Cover], *
         partial=part / (whole + part) if whole + part else float(boxes > inside),
         boxes=boxes,
         inside=inside,
-        meaning=_MEANING.format(_BY_MARGINALS if by_marginals else _EVENLY),
+        meaning=_MEANING.format(_BY_MARGINALS if by_marginals else _EVENLY) + _counted(release),
         by_marginals=by_marginals,
     )
+
+
+def _counted(release: NoisyRelease) -> str:
+    """Return which trips an answer is about, where a bound left some out; nothing without one."""
+    promise = release.manifest["promise"]
+    if promise["max_trips_per_person"] is None:
+        return ""
+    name, _, window = promise["protects"].partition(":")
+    span = " in each step of time" if window else f" in each {name.partition('-')[2]}" if "-" in name else ""
+    return f" Trips beyond {promise['max_trips_per_person']} of a person{span} are in no number."
 
 
 def _noise_of(release: NoisyRelease, weight: FloatArray) -> float:

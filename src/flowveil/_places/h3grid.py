@@ -176,7 +176,7 @@ class H3Grid:
         if size / h3.average_hexagon_area(self.resolution) > _MOST_COUNTED_TILES:
             return -1
         outline = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
-        return len(h3.h3shape_to_cells(outline, self.resolution))
+        return max(1, len(h3.h3shape_to_cells(outline, self.resolution)))  # a bbox may lie between all centers
 
     @cached_property
     def _tiles_of_world(self) -> int:

@@ -55,13 +55,27 @@ def _is_matrix(source: engine.Source, available: Sequence[str]) -> bool:
     return first not in names and sum(name.strip() in names for name in others) >= _NAMED * len(others)
 
 
+def join_columns(
+    source: engine.Source, available: tuple[str, ...], mapping: Mapping[str, str]
+) -> tuple[engine.Source, tuple[str, ...]]:
+    """Return a source with the time of a row in one column, if the user named two: start_time=DATE+TIME."""
+    name = mapping.get("start_time", "")
+    if "+" not in name or name in available:
+        return source, available
+    parts = tuple(part.strip() for part in name.split("+"))
+    if missing := [part for part in parts if part not in available]:
+        raise UnknownNameError("column", missing[0], available)
+    joined = engine.Derived(name, parts, " || ' ' || ".join(f"{{{number}}}" for number in range(len(parts))))
+    return replace(source, derived=(joined,)), (*available, name)
+
+
 def shape(source: engine.Source, layout: Layout, available: Sequence[str], reading: engine.Reading) -> engine.Source:
     """Return a source with the columns that its layout computes."""
     is_cells = isinstance(source, engine.TableSource) and source.paths
     if layout is MATRIX and not is_cells:
         source = replace(source, wide=available[0])
         available = engine.column_names(source)
-    derived = []
+    derived = list(source.derived)
     for column in layout.derived:
         of = match_names(available, column.columns)
         sql = column.sql

@@ -11,7 +11,7 @@ from flowveil._charts import table_html
 from flowveil._errors import InputError
 from flowveil._options import parse_columns, parse_whole
 from flowveil._trips.columns import recognize
-from flowveil._trips.shape import choose_layout, shape
+from flowveil._trips.shape import choose_layout, join_columns, shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,12 +80,13 @@ def read_trips(
     """Describe the trips in a file, a glob of files, an Arrow table, a pandas or polars frame, or a database.
 
     `columns` maps meanings (start_lon, start_lat, end_lon, end_lat, origin, destination, count) to other column
-    names (as text, NAME=COLUMN,...); `where` keeps the rows that fulfill a DuckDB condition, which looks at one row
-    only. `query` is what to ask a database whose URL (postgresql://...) is the source.
+    names (as text, NAME=COLUMN,...; start_time=DATE+TIME where these are two columns); `where` keeps the rows that
+    fulfill a DuckDB condition, which looks at one row only. `query` is what to ask a database whose URL
+    (postgresql://...) is the source.
     layout: one of `layouts()`, where it is not to be told by the columns; "" for none.
     encoding: of text files, as Python calls it; by default UTF-8, UTF-16, or Windows' and Latin letters.
-    decimal: "," if numbers are written 4,5; degrees are read either way. time_format: how times are written, e.g.
-    "%d/%m/%Y %H:%M", or "unix", "unix-ms", "unix-us", "unix-ns".
+    decimal: "," if numbers are written 1.234,5, "." if 1,234.5; degrees are read either way.
+    time_format: how times are written, e.g. "%d/%m/%Y %H:%M", or "unix", "unix-ms", "unix-us", "unix-ns", "excel".
     input_crs: of coordinates that are not degrees of WGS 84, e.g. "EPSG:2154".
     matrices: which matrices of an Open Matrix file, with commas between them.
 
@@ -105,7 +106,7 @@ def read_trips(
         }
     )
     opened = engine.open_source(source, query, reading)
-    available = engine.column_names(opened)
+    opened, available = join_columns(opened, engine.column_names(opened), mapping)
     chosen = choose_layout(opened, available, mapping, reading)
     if chosen is not None:
         opened = shape(opened, chosen, available, reading)

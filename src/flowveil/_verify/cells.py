@@ -93,7 +93,7 @@ class Cells:
         return is_outline(shape, shapely.union_all(outlines), united=True)
 
     def most_tiles_of_bbox(self) -> int | None:
-        """Return the cells whose centers lie in the bbox."""
+        """Return the cells whose centers lie in the bbox, and one for a bbox that lies between all centers."""
         if self._bbox is None:
             return None
         west, south, east, north = self._bbox
@@ -102,7 +102,7 @@ class Cells:
         if share * h3.get_num_cells(self._resolution) > 2 * _MOST_COUNTED_TILES:
             return None
         outline = h3.LatLngPoly([(south, west), (south, east), (north, east), (north, west)])
-        return len(h3.h3shape_to_cells(outline, self._resolution))
+        return len(h3.h3shape_to_cells(outline, self._resolution)) or 1
 
     def locate(self, batch: pa.RecordBatch, usable: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the cells of both ends; every point on the globe has one."""
