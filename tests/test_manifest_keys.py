@@ -13,6 +13,7 @@ import pytest
 
 import flowveil as fv
 from flowveil.synthetic import CITY_BBOX, PHONES_BBOX, phones, write_city
+from tests.test_verify import write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -267,7 +268,7 @@ def test_a_description_is_bound(work):
     moved = pa.concat_tables([cells.slice(1), cells.slice(0, 1)])
     for name in ("count", "nonnegative", "scale"):
         cells = cells.set_column(cells.column_names.index(name), name, moved[name])
-    pq.write_table(cells, folder / "cells.parquet")
+    write_table(cells, folder / "cells.parquet")
     with pytest.raises(fv.VerificationError, match=r"'cells\.parquet' is not the file that was written"):
         fv.verify(folder)
 

@@ -21,6 +21,7 @@ from flowveil._verify.noise_layers import read_layers
 from flowveil._verify.noise_streams import check_windows
 from flowveil._verify.options import Options
 from flowveil._verify.written import laid_out
+from tests.test_verify import write_table
 
 ZONES = pa.table({"zone_id": ["a", "b", "c"], "lon": [4.0, 4.1, 4.3], "lat": [50.0, 50.0, 50.2]})
 MONDAY = datetime(2024, 3, 4)  # noqa: DTZ001  as written
@@ -204,7 +205,7 @@ def copied(folder, tmp_path, change):
     for kept in folder.glob("*.parquet"):
         (target / kept.name).write_bytes(kept.read_bytes())
     (target / "manifest.json").write_bytes(laid_out(manifest))
-    pq.write_table(flows, target / "flows.parquet")
+    write_table(flows, target / "flows.parquet")
     return target
 
 

@@ -20,6 +20,7 @@ from flowveil._matrices.points import Points
 from flowveil._matrices.workloads import answer_boxes, make_workload
 from flowveil._noise import Ledger
 from flowveil._reading import Marginal, read_marginals, share_inside
+from tests.test_verify import write_table
 
 BOX = fv.synthetic.CITY_BBOX
 CELLS = 32
@@ -153,7 +154,7 @@ def changed(folder, target, change):
     manifest = json.loads((target / "manifest.json").read_text())
     table = change(table, manifest)
     if table is not None:
-        pq.write_table(table, target / "marginals.parquet")
+        write_table(table, target / "marginals.parquet")
     (target / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return target
 
@@ -280,3 +281,21 @@ def test_a_broken_table_of_marginals_is_refused(folder, tmp_path):
 
     with pytest.raises(InputError, match=r"box of marginals.parquet is empty"):
         fv.query(path)
+
+
+@pytest.mark.parametrize("name", ["cells.parquet", "marginals.parquet"])
+def test_nothing_hides_in_tables(name, folder, tmp_path):
+    """Bytes that belong to no column, and metadata, are found without the audit file, too."""
+    target = tmp_path / "out"
+    shutil.copytree(folder, target)
+    table = pq.read_table(folder / name)
+    write_table(table, target / name)
+    assert fv.verify(target)
+
+    data = (target / name).read_bytes()
+    (target / name).write_bytes(data[:4] + b"12 persons" + data[4:])
+    with pytest.raises(VerificationError):
+        fv.verify(target)
+    write_table(table.replace_schema_metadata({"persons": "12"}), target / name)
+    with pytest.raises(VerificationError, match="metadata"):
+        fv.verify(target)

@@ -20,6 +20,7 @@ from flowveil._matrices.tiles import make_zone_grid
 from flowveil._noise import Ledger
 from flowveil._reading import read_zone_weights
 from tests.auditor import bounds
+from tests.test_verify import write_table
 
 ZONES = pa.table({"zone_id": list("abcd"), "lon": [4.0, 4.1, 4.2, 4.3], "lat": [50.0, 50.0, 50.0, 50.0]})
 SHARE = {"marginal_share": 0.2}
@@ -54,10 +55,10 @@ def coarse(folder, target):
     areas, flows = pq.read_table(target / "areas.parquet"), pq.read_table(target / "flows.parquet")
     top = areas.slice(0, 1).to_pylist()[0] | {"area": "all", "members": list("abcd"), "tiles": 4, "geometry": None}
     rows = [top | {"side": side} for side in ("origin", "destination")]
-    pq.write_table(pa.Table.from_pylist(rows, areas.schema), target / "areas.parquet")
+    write_table(pa.Table.from_pylist(rows, areas.schema), target / "areas.parquet")
     one = flows.slice(0, 1).to_pylist()[0] | {"origin": "all", "destination": "all", "trips": 6_300}
     one["nonnegative"] = 6_300
-    pq.write_table(pa.Table.from_pylist([one], flows.schema), target / "flows.parquet")
+    write_table(pa.Table.from_pylist([one], flows.schema), target / "flows.parquet")
     return target
 
 
@@ -125,7 +126,7 @@ def changed(folder, target, change):
     manifest = json.loads((target / "manifest.json").read_text())
     table = change(table, manifest)
     schema = pq.read_schema(folder / "marginals.parquet")
-    pq.write_table(pa.Table.from_pandas(table, preserve_index=False).cast(schema), target / "marginals.parquet")
+    write_table(pa.Table.from_pandas(table, preserve_index=False).cast(schema), target / "marginals.parquet")
     (target / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return target
 

@@ -154,7 +154,7 @@ def promise_text(
     return (
         f"{_who(promise, label)} {_when(promise, clock or {})}"
         "Counts are whole numbers with discrete Laplace noise of the scale stated beside each; "
-        f"{_POSITIVE if positive_only else _NEGATIVE}. {_PERSONS if persons else ''}The extent of the grid was chosen "
+        f"{_POSITIVE if positive_only else _NEGATIVE}. {_PERSONS if persons else ''}The region was chosen "
         f"without the data; the number of trips is not published but for the noisy counts. "
         f"{_DIVIDED if divided else ''}"
         "Every further release about the same people adds its own epsilon to this one."

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flowveil._errors import InputError
 from flowveil._folder import (
@@ -27,12 +26,13 @@ from flowveil._folder import (
 from flowveil._verify.broken import broken, shown
 from flowveil._verify.clock import VALUES_OF_CYCLE
 from flowveil._verify.description import check_description
-from flowveil._verify.geo import read_shapes
+from flowveil._verify.geo import GEO, read_shapes
 from flowveil._verify.json import only_keys
 from flowveil._verify.manifest import KEYS, check_software
 from flowveil._verify.marginals import check_columns, check_zone_columns, has_marginals
 from flowveil._verify.method import LISTS_POSITIVE, NO_OPTIONS, check_noisy_method
 from flowveil._verify.options import parse_box
+from flowveil._verify.parquet import read_any_columns
 from flowveil._verify.words import noisy_absence_in_words, noisy_promise_in_words
 
 if TYPE_CHECKING:
@@ -131,13 +131,12 @@ def read_noisy_tables(path: str | Path) -> NoisyTables:
         raise broken(f"the format is neither {' nor '.join(_TABLES)}")
     files = (*files, MARGINALS) if has_marginals(manifest) else files
     _check_manifest(folder, manifest, files)
-    try:
-        tables = {name: pq.read_table(folder / name) for name in files}
-        areas = tables.get(AREAS)
-        geometry = [] if areas is None else areas["geometry"].to_pylist()
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise broken(f"a table cannot be read: {type(error).__name__}") from None
-    read_shapes(geometry)
+    tables = {name: read_any_columns(folder / name, {"geo": GEO} if name == AREAS else None) for name in files}
+    areas = tables.get(AREAS)
+    if areas is not None:
+        if "geometry" not in areas.column_names:
+            raise broken(f"{AREAS} has no column 'geometry'")
+        read_shapes(areas["geometry"].to_pylist())
     release = NoisyTables(folder, manifest, tables[files[0]], areas, tables.get(MARGINALS))
     _check_columns(release)
     if release.marginals is not None:

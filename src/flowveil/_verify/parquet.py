@@ -40,6 +40,15 @@ def read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
     return table
 
 
+def read_any_columns(path: Path, metadata: dict[str, bytes] | None = None) -> pa.Table:
+    """Read a Parquet file that has this metadata, and columns that are looked at elsewhere."""
+    try:
+        written = pq.read_schema(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise broken(f"{path.name} cannot be read: {shown(error)}") from None
+    return read_parquet(path, pa.schema([(field.name, field.type) for field in written], metadata))
+
+
 def has_column(path: Path, name: str) -> bool:
     """Whether a Parquet file, which anyone may have written, seems to have a column."""
     try:

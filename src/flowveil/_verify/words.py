@@ -145,8 +145,7 @@ def noisy_promise_in_words(
         + "Persons are those with a counted trip in the flow, with noise of the scale `persons_scale`; one person may "
         "count in several flows. "
         * persons
-        + "The extent of the grid was chosen without the data; the number of trips is not published but for the noisy "
-        "counts. "
+        + "The region was chosen without the data; the number of trips is not published but for the noisy counts. "
         + "Which steps of time and groups there are was chosen without the data, too, and all of them are published, "
         "with trips or without. "
         * divided
