@@ -18,6 +18,7 @@ import pytest
 from flowveil._cli.commands import run
 from flowveil._engine.duckdb import connection
 from flowveil._engine.source import TableSource
+from flowveil._errors import InputError
 from flowveil._folder.scratch import scratch_folder
 from flowveil.synthetic import City
 from tests.waiting import run_program
@@ -146,6 +147,20 @@ def test_interrupted_while_duckdb_counts(error):
     """What DuckDB makes of Ctrl-C in the middle of a query is Ctrl-C again, not an error."""
     with pytest.raises(KeyboardInterrupt), connection(TableSource(pa.table({"n": [1]}))):
         raise error
+
+
+def test_no_room_for_a_thread_while_duckdb_reads():
+    """What Python says inside DuckDB when there is no memory for a thread is an error with a hint, and no traceback."""
+    error = duckdb.InvalidInputException(
+        "Invalid Input Error: Unknown error: can't start new thread. Detail: Python exception: Traceback (most recent"
+    )
+    with (
+        pytest.raises(InputError, match="memory allowed is not enough") as caught,
+        connection(TableSource(pa.table({"n": [1]}))),
+    ):
+        raise error
+
+    assert "Traceback" not in caught.value.message
 
 
 class TestFolders:

@@ -44,6 +44,8 @@ _DUCKDB_SHARE = 0.75  # of the memory allowed; the rest is for rows on their way
 _LEAST = 64e6  # bytes that DuckDB needs to work at all
 _SEPARATORS = ",;\t|"
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of Ctrl-C while Python waits for an answer
+_NO_ROOM = ("Out of Memory Error", "can't start new thread")
+_RAISED = " Detail: Python exception: "  # what follows is where, not what
 _VALUE = re.compile(r"""'[^']*'|"[^"]*"|[-+]?\b\d[\w.+-]*""")  # what errors quote may be a person or a place
 
 
@@ -72,7 +74,7 @@ def connection(source: Source, memory: int | None = None) -> Iterator[duckdb.Duc
                 raise KeyboardInterrupt from None
             raise
         except duckdb.Error as error:
-            if "Out of Memory Error" in str(error):  # also where one query reads from another
+            if any(sign in str(error) for sign in _NO_ROOM):  # also where one query reads from another
                 raise InputError(f"the memory allowed is not enough: {_first_line(error)}", "raise --memory") from None
             raise InputError(f"the trips cannot be read: {_first_line(error)}", _hint(error)) from None
         finally:
@@ -264,7 +266,8 @@ def _hint(error: duckdb.Error) -> str:
 
 def _first_line(error: Exception) -> str:
     """Return the first line of an error, with values masked unless it speaks of names and syntax only."""
-    line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    text = str(error).partition(_RAISED)[0].strip()
+    line = text.splitlines()[0] if text else type(error).__name__
     about_names = isinstance(error, duckdb.BinderException | duckdb.ParserException | duckdb.CatalogException)
     return line if about_names or "CSV Error on Line" in line else mask(line)
 

@@ -40,7 +40,7 @@ def read_parquet(path: Path, schema: pa.Schema) -> pa.Table:
     return table
 
 
-def read_any_columns(path: Path, metadata: dict[str, bytes] | None = None) -> pa.Table:
+def read_any_columns(path: Path, metadata: dict[bytes | str, bytes | str] | None = None) -> pa.Table:
     """Read a Parquet file that has this metadata, and columns that are looked at elsewhere."""
     try:
         written = pq.read_schema(path)
