@@ -98,6 +98,19 @@ def test_smaller_areas_of_zones(zones, city_zone_trips, method):
         assert metrics["mao"] + metrics["mad"] == pytest.approx(found, rel=1e-3)
 
 
+def test_sizes_do_not_depend_on_what_was_asked_before(zones):
+    """Each area has the size of its outline, in whatever order areas are asked for, and again; the top has none."""
+    tree = zones.origins
+    nodes = np.random.default_rng(0).permutation(len(tree))
+    shapes = zones.places.describe(tree, nodes).geometry
+
+    for part in (nodes[::7], nodes, nodes[::-1]):
+        expected = dict(zip(nodes.tolist(), square_kilometers(shapes).tolist(), strict=True))
+        sizes = zones.places.square_kilometers(tree, part)
+        assert sizes.tolist() == pytest.approx([expected[node] for node in part.tolist()], nan_ok=True)
+        assert np.isnan(sizes[part == ROOT]).all()
+
+
 def test_nothing_left_out_without_a_bbox(city_trips):
     """The world is as large as the globe where no bbox says more: it can be published, and is the last resort."""
     flows = fv.build_flows(city_trips, "h3:8", hierarchy="h3", unit="person_id")

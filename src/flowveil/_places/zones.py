@@ -69,6 +69,7 @@ class Zones:
         self._area_of_key[self._family.key.astype(np.int64)] = np.arange(len(self._family))
         self._id_set = pa.array(table.ids, pa.string())
         self._united: dict[int, shapely.Geometry | None] = {}  # by key: areas are asked for at both ends, and measured
+        self._measured: dict[int, float] = {}  # by key, too
         self.naming: Naming = ZoneNames(table, values)
 
     def _one_tree(self, hierarchy: str | Sequence[str]) -> tuple[dict[str, IntArray], list[str], dict[str, str]]:
@@ -155,8 +156,12 @@ class Zones:
         return sums
 
     def square_kilometers(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
-        """Return the ellipsoidal size of the united shapes."""
-        return square_kilometers(self._shapes(hierarchy, nodes))
+        """Return the ellipsoidal size of the united shapes, NaN for none. Matrices ask for the same areas again."""
+        keys = hierarchy.key[nodes].tolist()
+        new = np.array([node for node, key in zip(nodes.tolist(), keys, strict=True) if key not in self._measured], int)
+        measured = square_kilometers(self._shapes(hierarchy, new)).tolist()
+        self._measured.update(zip(hierarchy.key[new].tolist(), measured, strict=True))
+        return np.array([self._measured[key] for key in keys], np.float64)
 
     def sizes(self, hierarchy: Numbered, nodes: IntArray) -> FloatArray:
         """Return the ellipsoidal size of all zones of each node together, or raise if a zone has none."""
