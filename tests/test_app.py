@@ -601,6 +601,7 @@ class TestReleases:
         exec(started["python"], {})  # noqa: S102  what the page shows
         _same(app, job, tmp_path / "out")
 
+    @pytest.mark.slow
     def test_same_as_the_command_with_zones(self, app, city_zone_trips, tmp_path, monkeypatch):
         """Zones are a second file, under its own name in the command."""
         zones = city_zone_trips.with_name("zones.parquet")
@@ -746,6 +747,7 @@ class TestReleases:
         assert app.client.get(f"/api/maps/{job['id']}/map").status_code == 404
         assert app.client.get(f"/api/releases/{job['id']}/zip").status_code == 400
 
+    @pytest.mark.slow
     def test_map(self, app, city_trips, tmp_path):
         """The map is that of a notebook: it shows what is in the release, and nothing else; the trips are not in it."""
         job = app.wait(app.start("anonymize", trips=app.give(city_trips), grid="h3:6", unit="person_id"))

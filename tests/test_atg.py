@@ -17,6 +17,7 @@ from flowveil._places import ROOT
 from tests.trees import Oracle, add_up, hierarchies, prices, problems
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(hierarchies(9), st.data())
 def test_best_cut_of_one_tree(tree, data):

@@ -110,6 +110,7 @@ def test_folder_in_the_cloud(path, address):
     assert "hush" not in repr(trips)
 
 
+@pytest.mark.slow
 def test_release_from_the_cloud(address, tmp_path, capsys):
     """A file in the cloud goes to a release that verifies against it; nothing tells where it was."""
     source = address("trips/day=010/part.parquet")

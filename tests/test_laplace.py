@@ -271,6 +271,7 @@ def test_mutants_are_caught(written, tmp_path, mutate, reason):
         fv.verify(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_sums_are_refused(written):
     """Counts that lost their negative ones do not add up, so sums are not answered."""
     with pytest.raises(fv.InputError, match="too large"):

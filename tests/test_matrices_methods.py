@@ -101,6 +101,7 @@ def plain_daf(points, epsilon, cut_share=0.0):
     return sorted(leaves)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(points=matrices(), epsilon=st.sampled_from([0.1, 1.0, 5.0]))
 def test_daf_entropy_is_the_plain_recursion(points, epsilon):

@@ -272,6 +272,7 @@ def test_without_an_assignment(written, tmp_path, change, capsys):
             fv.evaluate(out, trips)
 
 
+@pytest.mark.slow
 def test_promises_that_do_not_fit(written, tmp_path):
     """Overlapping areas are rectangles, and their volumes are lower bounds."""
     folder, trips = written

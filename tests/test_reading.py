@@ -136,6 +136,7 @@ def test_numbers_since_1970(kind):
     assert flows.matrices["time"][0].as_py().isoformat().startswith("2024-05-01T08:30")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["202405010830", "2024050108", "20240501", "2024-05-01 08:30 CEST", "2024-05-01 08:30 p. m.", "01/05/24 08:30"],
@@ -192,6 +193,7 @@ def test_decimal_comma():
         fv.read_trips(table, decimal=";")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "decimal", "total"),
     [

@@ -233,6 +233,7 @@ def test_spread_over_what_is_left(releases):
     assert min(between.values()) >= 0
 
 
+@pytest.mark.slow
 def test_report_and_exports_say_it(releases, tmp_path):
     """The report counts remainders, and tables for other tools have the column."""
     table = pq.read_table(releases("persons") / "flows.parquet")

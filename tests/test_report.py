@@ -113,6 +113,7 @@ class TestNumbers:
 
         assert report_numbers(folder)["figures"]["origin_km2"] == pytest.approx(expected, rel=0.01)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["mosaic", "ward", "trajectories"])
     def test_distribution_of_crowds(self, releases, kind):
         """Every crowd is in the class that holds it, and no class lies below k."""

@@ -125,6 +125,7 @@ def test_shares_are_all_of_epsilon():
     assert set(SHARES) == {GRID, *part_shapes(1, 1, 1)}
 
 
+@pytest.mark.slow
 def test_drawing_depends_on_the_noisy_model_alone():
     """Two inputs that give the same noisy counts give the same synthetic paths, byte for byte."""
     days = parse_days(DAYS)
