@@ -4,11 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml README.md
 # A file, or a folder that shares a cluster or a browser, stays in one process: see tests/conftest.py.
-CORES = $(shell $(PYTHON) -c "import os; print(os.cpu_count() or 1)")
-PYTEST = -m pytest --dist loadscope --no-loadscope-reorder --numprocesses
-# One process more than there are cores: those of Spark and of browsers mostly wait.
-EVERY = $$(($(CORES) + 1))
-QUICK = $(CORES) -m "not slow" --ignore tests/browser --ignore tests/spark
+# One process more than there are cores: those of Spark, of browsers and of the app mostly wait.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+PYTEST = -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
+QUICK := -m "not slow" --ignore tests/browser --ignore tests/spark
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 
 .PHONY: demo check test test-lowest test-locked lock sbom audit lint docs tools bench scale load fuzz faults mutate pictures changelog release clean
@@ -45,7 +44,7 @@ check: $(VENV)/.installed-test
 	$(call both,$(QUICK))
 
 test: $(VENV)/.installed-test tools
-	$(call both,$(EVERY))
+	$(call both)
 
 # The same as check with the lowest versions that pyproject.toml promises, in an environment of its own.
 test-lowest: $(VENV)-lowest/.installed
